@@ -1,0 +1,61 @@
+/* option: one row per setting; study files, command lines, help texts and records walk the rows.
+ *
+ * A table is an array of `struct option` ended by a row whose name is NULL. `offset` says where
+ * in the caller's target struct the value lives:
+ *   OPTION_COUNT, OPTION_SIZE, OPTION_DURATION   uint64_t
+ *   OPTION_MAYBE_SIZE                            struct reading (an empty value: missing)
+ *   OPTION_MAYBE_DURATION                        struct reading, nanoseconds
+ *   OPTION_REAL                                  double
+ *   OPTION_FLAG                                  bool, "yes" or "no" (a bare --flag is yes)
+ *   OPTION_CHOICE                                int, index into `choices`
+ *   OPTION_TEXT                                  char *, owned by the target
+ * Names are written with underscores; on a command line hyphens and underscores are the same.
+ */
+#ifndef HIGHWATER_BASE_OPTION_H
+#define HIGHWATER_BASE_OPTION_H
+
+#include "harness/base/text.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_type {
+    OPTION_COUNT,
+    OPTION_SIZE,
+    OPTION_MAYBE_SIZE,
+    OPTION_DURATION,
+    OPTION_MAYBE_DURATION,
+    OPTION_REAL,
+    OPTION_FLAG,
+    OPTION_CHOICE,
+    OPTION_TEXT,
+};
+
+struct option {
+    const char *name;
+    enum option_type type;
+    size_t offset;
+    uint64_t minimum, maximum;  /* COUNT, SIZE, DURATION; maximum 0: no upper bound */
+    const char *const *choices; /* CHOICE: names, NULL-terminated */
+    const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
+    const char *help;           /* one line; begins with the argument's meaning */
+    const char *not_yet;        /* non-NULL: any value but `fallback` is refused: "not yet" */
+};
+
+/* Sets every option of the table to its fallback (a NULL fallback: zero, missing or NULL). */
+void option_defaults(const struct option *table, void *target);
+/* Frees what the table's TEXT options own. */
+void option_release(const struct option *table, void *target);
+/* The row with this name (hyphen = underscore), or NULL. */
+const struct option *option_find(const struct option *table, const char *name);
+/* Parses `value` into the target. -1: reason in `why` (names the option, its bounds or choices). */
+int option_set(const struct option *option, void *target, const char *value,
+               struct text *why) MUST_CHECK;
+/* Appends the value in the option's own grammar ("" when missing): what option_set would take. */
+void option_format(const struct option *option, const void *target, struct text *out);
+/* The nearest name among several tables (NULL-terminated list), or NULL. */
+const char *option_nearest(const struct option *const *tables, const char *name);
+/* Appends help lines, one per option: "  --name=CHOICES    help (default)". */
+void option_help(const struct option *table, struct text *out);
+
+#endif

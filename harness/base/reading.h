@@ -1,0 +1,35 @@
+/* reading: a number that may be missing.
+ *
+ * There is no sentinel value anywhere in highwater: what was not measured is a reading with
+ * known == false, and becomes an empty cell. Never test `value` before `known`.
+ */
+#ifndef HIGHWATER_BASE_READING_H
+#define HIGHWATER_BASE_READING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct reading {
+    uint64_t value; /* meaningless unless known */
+    bool known;
+};
+
+static inline struct reading reading_of(uint64_t value)
+{
+    return (struct reading){.value = value, .known = true};
+}
+
+static inline struct reading reading_missing(void)
+{
+    return (struct reading){.value = 0, .known = false};
+}
+
+/* The larger of two readings; missing only when both are. */
+static inline struct reading reading_max(struct reading a, struct reading b)
+{
+    if (!a.known || (b.known && b.value > a.value))
+        return b;
+    return a;
+}
+
+#endif

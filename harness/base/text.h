@@ -1,0 +1,64 @@
+/* text: a growable string, the strict helpers around it, and host allocation that never fails.
+ *
+ * Exhausted host memory inside our own bookkeeping ends the process (exit 1, one line on
+ * standard error): only device memory is handled as data. A `struct text` starts as TEXT_INIT
+ * and is given back with text_release(); `data` is always NUL-terminated once anything was
+ * added, but may contain NULs itself: `length` decides, never strlen.
+ */
+#ifndef HIGHWATER_BASE_TEXT_H
+#define HIGHWATER_BASE_TEXT_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+
+struct text {
+    char *data;
+    size_t length;
+    size_t capacity;
+};
+#define TEXT_INIT                                                                              \
+    {                                                                                          \
+        NULL, 0, 0                                                                             \
+    }
+
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const void *bytes, size_t length);
+void text_add_char(struct text *text, char c);
+void text_addf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_addv(struct text *text, const char *format, va_list arguments);
+/* Set the whole text: clear, then format. */
+void text_setf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_clear(struct text *text); /* length 0, memory kept */
+void text_release(struct text *text);
+/* The NUL-terminated contents, "" when empty; borrowed until the next change. */
+const char *text_string(const struct text *text);
+/* Hands the buffer over to the caller, who frees it; text is empty afterwards. */
+char *text_detach(struct text *text) MUST_CHECK;
+
+/* Appends bytes as one printable line of valid UTF-8: newline, carriage return, tab, NUL and
+ * backslash become \n \r \t \0 \\, other control bytes and invalid UTF-8 become \xNN. Stops at
+ * a whole character or escape before `limit` output bytes (0: no limit). */
+void text_add_escaped(struct text *text, const void *bytes, size_t length, size_t limit);
+
+/* Is this byte range valid UTF-8? */
+bool text_is_utf8(const void *bytes, size_t length);
+
+/* The candidate nearest to `name` (edit distance at most a third of its length), or NULL.
+ * `names` ends with NULL. */
+const char *text_nearest(const char *name, const char *const *names);
+
+bool text_starts_with(const char *string, const char *prefix);
+
+/* Host allocation for bookkeeping: never returns NULL. */
+void *xmalloc(size_t bytes) MUST_CHECK;
+void *xcalloc(size_t count, size_t bytes) MUST_CHECK;
+void *xrealloc(void *pointer, size_t bytes) MUST_CHECK;
+char *xstrdup(const char *string) MUST_CHECK;
+char *xstrndup(const char *string, size_t length) MUST_CHECK;
+char *xasprintf(const char *format, ...) PRINTF_LIKE(1, 2) MUST_CHECK;
+
+#endif

@@ -1,0 +1,35 @@
+/* units: the one strict number grammar of highwater, and numbers for people.
+ *
+ * Every parser consumes the whole string or fails, checks overflow, and leaves *out untouched on
+ * failure. Return 0, or -1 with a reason of one line appended to `why` (which names no file; the
+ * caller adds it).
+ *
+ *   count     digits, no sign, no leading zero ("0" itself is allowed)
+ *   size      count directly followed by nothing, B, kB, MB, GB, TB (powers of 1000),
+ *             KiB, MiB, GiB or TiB (powers of 1024); result in bytes
+ *   duration  count directly followed by ms, s, m or h; result in nanoseconds
+ *   real      digits [. digits], no sign, no exponent
+ */
+#ifndef HIGHWATER_BASE_UNITS_H
+#define HIGHWATER_BASE_UNITS_H
+
+#include "harness/base/text.h"
+
+#include <stdint.h>
+
+int parse_count(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
+int parse_size(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
+int parse_duration(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
+int parse_real(const char *string, double *out, struct text *why) MUST_CHECK;
+
+/* a * b, a + b; return -1 and leave *out untouched on overflow. */
+int multiply_checked(uint64_t a, uint64_t b, uint64_t *out) MUST_CHECK;
+int add_checked(uint64_t a, uint64_t b, uint64_t *out) MUST_CHECK;
+
+/* "14.00 GB" (10^9) and "13.04 GiB" (2^30), rounded to nearest. For people only. */
+void text_add_gb(struct text *text, uint64_t bytes);
+void text_add_gib(struct text *text, uint64_t bytes);
+/* "1 h 02 min", "12.3 s", "45 ms". For people only. */
+void text_add_duration(struct text *text, uint64_t nanoseconds);
+
+#endif

@@ -1,0 +1,20 @@
+/* devices: which cards a study uses: physical PCI order, cut by the caller's
+ * CUDA_VISIBLE_DEVICES (parsed as CUDA parses it) and by `[launch] devices`.
+ */
+#ifndef HIGHWATER_LAUNCH_DEVICES_H
+#define HIGHWATER_LAUNCH_DEVICES_H
+
+#include "harness/launch/nvml.h"
+
+struct device_list {
+    struct nvml_device *devices; /* one per rank when listed twice; shared[] marks them */
+    bool *shared;
+    size_t count;
+};
+/* `visible` and `order`: values of CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, NULL when unset. */
+int devices_choose(const struct nvml_device *all, size_t all_count, const char *visible,
+                   const char *order, const char *wanted, struct device_list *list,
+                   struct text *why) MUST_CHECK;
+void device_list_release(struct device_list *list);
+
+#endif

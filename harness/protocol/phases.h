@@ -1,0 +1,37 @@
+/* phases: the append-only file in which a child says what it does (path in HIGHWATER_PHASES).
+ *
+ * Verbs, each a line of record/line.h:
+ *   hello   once, first: framework, framework_version, compute_backend, counter_source,
+ *           device_uuid, cuda_ordinal, processed_* …
+ *   begin   phase, pass, repeat: a phase starts (counters: the start values)
+ *   end     the same phase is over: all counters, status, duration, tokens, result
+ *   fail    the current phase failed: status, error, refused_by, counters so far
+ *   bye     the child is about to exit well
+ * A begun phase without end or fail was cut off: its counters are in the live page.
+ */
+#ifndef HIGHWATER_PROTOCOL_PHASES_H
+#define HIGHWATER_PROTOCOL_PHASES_H
+
+#include "harness/record/line.h"
+#include "harness/protocol/live.h"
+
+#define PHASES_VARIABLE "HIGHWATER_PHASES"
+
+/* What a child's phase file and live page say, as rows: one per begun phase, in order, the last
+ * with partial = yes when it was cut off (live counters; no end values) or failed. */
+struct phase_record {
+    struct row hello;   /* what the child said of itself */
+    bool said_hello;
+    bool said_bye;      /* ended as it wished to */
+    bool failed;        /* a fail line came: the child's own verdict is in the last row */
+    struct row *rows;
+    size_t count;
+    size_t bad_lines;
+};
+/* Reads both; a missing or empty file is a child that never spoke (0 rows). `live_path` may be
+ * NULL. */
+int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
+                struct text *why) MUST_CHECK;
+void phase_record_release(struct phase_record *record);
+
+#endif

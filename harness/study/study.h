@@ -1,0 +1,92 @@
+/* study: one INI file, a question. study.c alone knows inih.
+ *
+ * Reading refuses a file before anything is created or launched; all errors of a file are given
+ * at once, one line each as "FILE:LINE: reason" in line order.
+ */
+#ifndef HIGHWATER_STUDY_STUDY_H
+#define HIGHWATER_STUDY_STUDY_H
+
+#include "kernels/workloads/workload.h"
+
+enum study_order { ORDER_LISTED, ORDER_SHUFFLED };
+enum study_phases { PHASES_SPLIT, PHASES_WHOLE, PHASES_BOTH };
+enum study_after_oom { AFTER_OOM_RUN_ALL, AFTER_OOM_SKIP_LARGER };
+enum study_placement { PLACEMENT_TOGETHER, PLACEMENT_ALONE };
+enum study_rank_failure { RANK_FAILURE_FINISH, RANK_FAILURE_STOP };
+enum study_backend { BACKEND_CUDA, BACKEND_SIMULATED, BACKEND_HOST };
+enum study_empty_cache { EMPTY_CACHE_NEVER, EMPTY_CACHE_BETWEEN_REPEATS, EMPTY_CACHE_BETWEEN_PHASES };
+
+/* A named complete input: [point] with some values replaced. */
+struct study_input {
+    char *name;
+    struct point point;
+};
+struct study_sweep {
+    enum dimension dimension;
+    uint64_t *values; /* in listed order */
+    size_t count;
+};
+struct study_boundary {
+    enum dimension dimension;
+    uint64_t from, to, step, confirm;
+};
+
+struct study {
+    /* [study] */
+    char *name, *question;
+    const struct workload *workload;
+    uint64_t trials, seed, timeout_ns;
+    char *until; /* "" none */
+    int order, phases, after_oom; /* enums above */
+    /* [identity] */
+    char *model_revision, *input_set;
+    /* [launch] */
+    int launcher; /* 0 mpirun, 1 srun */
+    char *ranks_text;      /* "1" … or "per-device" */
+    struct reading ranks;  /* missing: per-device */
+    int placement, on_rank_failure;
+    char *devices, *hostfile;
+    bool allow_root;
+    uint64_t settle_ns;
+    /* [device] */
+    int backend, empty_cache;
+    uint64_t *capacity; /* one per rank, or one, or none */
+    size_t capacities;
+    uint64_t overhead;
+    char *fault;     /* PHASE:KIND[:RANK], "" none */
+    char *allocator;
+    struct allocator_setting allocator_setting;
+    /* [point] */
+    struct point point;
+    int dtype;
+    uint64_t warmup, repeats;
+    void *options; /* of the workload's own section */
+    /* what is to be run */
+    struct study_input *inputs;
+    size_t input_count;
+    struct study_sweep *sweeps;
+    size_t sweep_count;
+    struct study_boundary *boundaries;
+    size_t boundary_count;
+    /* provenance */
+    struct text frozen; /* the file's bytes with overrides applied */
+    char hash[24];      /* "s-" and 16 hex digits, of the meaning: cosmetic edits do not change it */
+};
+
+/* Overrides are "section.key=value", split at the last dot before the first '='. */
+int study_read(const char *path, const char *const *overrides, size_t count,
+               struct study *study, struct text *errors) MUST_CHECK;
+/* The same from memory; `name` stands for the file in messages. */
+int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
+                size_t count, struct study *study, struct text *errors) MUST_CHECK;
+void study_release(struct study *study);
+
+/* Capacity of rank r on simulated and host devices; missing otherwise. */
+struct reading study_capacity(const struct study *study, uint64_t rank);
+/* Ranks when it can be told without looking at devices: ranks, or the number of capacities. */
+struct reading study_ranks(const struct study *study);
+/* "key=value;…" of everything that has no column of its own. */
+void study_add_options(const struct study *study, struct text *out);
+void study_add_allocator_settings(const struct study *study, struct text *out);
+
+#endif

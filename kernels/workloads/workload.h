@@ -1,0 +1,62 @@
+/* workload: real arithmetic on real tensors, the same code on every device.
+ *
+ * The plan runs it on the simulated device with a listener that keeps the phases; the child runs
+ * it on the asked device with a listener that writes phase lines. There is no second formula.
+ */
+#ifndef HIGHWATER_KERNELS_WORKLOAD_H
+#define HIGHWATER_KERNELS_WORKLOAD_H
+
+#include "harness/base/option.h"
+#include "harness/memory/memory.h"
+#include "harness/record/dimension.h"
+
+enum dtype { DTYPE_float32, DTYPE_float16, DTYPE_bfloat16 };
+extern const char *const dtype_names[]; /* NULL-terminated */
+
+struct session; /* what a running workload holds: memory, ops, phases (session.h) */
+
+struct workload {
+    const char *name;
+    const char *summary;
+    const char *caution; /* printed with every plan and report of it; NULL: none */
+    uint32_t dimensions; /* bit per enum dimension that it has and does not ignore */
+    const struct option *options; /* its own section's keys; NULL: none */
+    size_t options_size;
+    /* Checks the point and options together; -1: reason. */
+    int (*check)(const struct point *point, const void *options, struct text *why);
+    /* Runs all phases; failures are sticky in the session. */
+    void (*run)(struct session *session);
+    /* Arithmetic of weights and KV bytes; missing where it has no such notion. */
+    void (*estimate)(const struct point *point, int dtype, const void *options,
+                     struct reading *weights, struct reading *kv);
+};
+extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
+const struct workload *workload_find(const char *name);
+
+/* One point as the child gets it on its command line. */
+struct workload_setting {
+    const struct workload *workload;
+    struct point point;
+    int dtype; /* enum dtype */
+    uint64_t warmup, repeats, seed;
+    void *options; /* of workload->options_size, by its option table; may be NULL */
+    struct memory_setting memory;
+    const char *fault;       /* PHASE:KIND or NULL */
+    const char *expect_uuid; /* the device must be this one, or NULL */
+};
+
+/* Who is told about phases. Rows hold only what the workload knows; they live during the call.
+ * hello comes when the device is open; begin, then end or fail. */
+struct phase_listener {
+    void (*line)(void *user, const char *verb, const struct row *row);
+    void *user;
+};
+
+struct backend; /* device_ops + ops; a row each in kernels/backends.h */
+
+/* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error). Never
+ * prints. `page` may be NULL. */
+enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
+                         struct live_page *page, const struct phase_listener *listener);
+
+#endif
