@@ -1,0 +1,22 @@
+# CUDA architectures: native when a device is there, otherwise those of a sensible list that the
+# installed nvcc knows (machine code for each, and PTX of the newest for cards yet to come).
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    file(GLOB nvidia_devices /dev/nvidia[0-9]*)
+    if(nvidia_devices)
+        set(CMAKE_CUDA_ARCHITECTURES native)
+    else()
+        execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch
+                        OUTPUT_VARIABLE known OUTPUT_STRIP_TRAILING_WHITESPACE)
+        set(wanted 80 90 100 120)
+        set(CMAKE_CUDA_ARCHITECTURES)
+        foreach(arch ${wanted})
+            if(known MATCHES "compute_${arch}(\n|$)")
+                list(APPEND CMAKE_CUDA_ARCHITECTURES ${arch}-real)
+                set(newest ${arch})
+            endif()
+        endforeach()
+        list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES ${newest}-real)
+        list(APPEND CMAKE_CUDA_ARCHITECTURES ${newest})
+    endif()
+    message(STATUS "highwater: CUDA architectures ${CMAKE_CUDA_ARCHITECTURES}")
+endif()
