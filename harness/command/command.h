@@ -70,10 +70,15 @@ struct output_option {
 extern const struct option output_options[];      /* both */
 extern const struct option output_only_options[]; /* --output */
 
-/* Used by the facility and its tests. */
+/* The value given for an option of this name, or NULL when it was not given. */
+const char *command_given(const struct command_call *call, const char *name);
+
+/* The parts of the facility, apart for its tests. */
+bool command_part(const struct command *command, size_t index, struct option_part *part);
 int command_run(const struct command *command, int argc, char **argv);
 void command_help(const struct command *command, struct text *out);
-/* Writes the whole text to standard output and makes sure that it arrived. -1: logged. */
-int command_print(const struct text *out) MUST_CHECK;
+/* Writes the whole text to the file, or to standard output when it is "" or NULL, and makes sure
+ * that it arrived. Returns the exit code; the reason was logged. */
+int command_write(const struct text *out, const char *path) MUST_CHECK;
 
 #endif

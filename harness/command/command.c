@@ -1,0 +1,326 @@
+#include "harness/command/command.h"
+
+#include "harness/base/file.h"
+#include "harness/base/log.h"
+#include "harness/launch/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct everywhere {
+    bool help, quiet, verbose;
+};
+static const struct option everywhere_options[] = {
+    {.name = "help", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, help),
+     .fallback = "no", .help = "print this and stop (-h)"},
+    {.name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, quiet),
+     .fallback = "no", .help = "errors only on standard error (-q)"},
+    {.name = "verbose", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, verbose),
+     .fallback = "no", .help = "more on standard error (-v)"},
+    {.name = NULL},
+};
+
+const struct option output_options[] = {
+    {.name = "output", .type = OPTION_TEXT, .offset = offsetof(struct output_option, output),
+     .fallback = "", .help = "new file for the result, instead of standard output (-o)"},
+    {.name = "json", .type = OPTION_FLAG, .offset = offsetof(struct output_option, json),
+     .fallback = "no", .help = "the result as JSON"},
+    {.name = NULL},
+};
+const struct option output_only_options[] = {
+    {.name = "output", .type = OPTION_TEXT, .offset = offsetof(struct output_option, output),
+     .fallback = "", .help = "new file for the result, instead of standard output (-o)"},
+    {.name = NULL},
+};
+
+/* What is being read: the call as its command will see it, and the facility's own options. */
+struct parsing {
+    const struct command *command;
+    struct command_call *call;
+    struct everywhere everywhere;
+    struct given *given;
+    size_t room;
+};
+
+static size_t own_parts(const struct command *command)
+{
+    size_t count = 0;
+    while (command->parts && command->parts[count].table)
+        count++;
+    return count;
+}
+
+/* The command's own parts, what it adds, and what is the same everywhere, in this order. */
+bool command_part(const struct command *command, size_t index, struct option_part *part)
+{
+    size_t own = own_parts(command);
+    if (index < own) {
+        *part = command->parts[index];
+        return true;
+    }
+    size_t added = 0;
+    for (struct option_part more; command->more && command->more(added, &more); added++) {
+        if (index == own + added) {
+            *part = more;
+            part->offset = OPTION_COLLECT;
+            return true;
+        }
+    }
+    if (index > own + added)
+        return false;
+    *part = (struct option_part){.title = "everywhere", .table = everywhere_options};
+    return true;
+}
+
+const char *command_given(const struct command_call *call, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i].option->name, name) == 0)
+            value = call->given[i].value;
+    return value;
+}
+
+static const struct option *find_option(struct parsing *parsing, const char *name, void **target)
+{
+    struct option_part part;
+    for (size_t i = 0; command_part(parsing->command, i, &part); i++) {
+        const struct option *option = option_find(part.table, name);
+        if (!option)
+            continue;
+        if (part.table == everywhere_options)
+            *target = &parsing->everywhere;
+        else if (part.offset == OPTION_COLLECT)
+            *target = NULL;
+        else
+            *target = (char *)parsing->call->options + part.offset;
+        return option;
+    }
+    return NULL;
+}
+
+static void unknown_option(const struct command *command, const char *name)
+{
+    const struct option *tables[32] = {NULL};
+    struct option_part part;
+    for (size_t i = 0; i < 31 && command_part(command, i, &part); i++)
+        tables[i] = part.table;
+    const char *nearest = option_nearest(tables, name);
+    struct text hint = TEXT_INIT;
+    if (nearest)
+        text_addf(&hint, "; did you mean --%s?", nearest);
+    for (size_t i = 0; i < hint.length; i++)
+        if (hint.data[i] == '_')
+            hint.data[i] = '-';
+    log_error("%s: unknown option --%s%s", command->name, name, text_string(&hint));
+    text_release(&hint);
+}
+
+/* Notes the option; its value is checked here unless the command hands it on. */
+static int take_option(struct parsing *parsing, const struct option *option, void *target,
+                       const char *value)
+{
+    struct command_call *call = parsing->call;
+    const char *repeated = parsing->command->repeated;
+    if (command_given(call, option->name) && !(repeated && !strcmp(repeated, option->name))) {
+        log_error("%s: --%s is given twice", parsing->command->name, option->name);
+        return -1;
+    }
+    struct text why = TEXT_INIT;
+    int outcome = target ? option_set(option, target, value, &why) : 0;
+    if (outcome != 0)
+        log_error("%s: %s", parsing->command->name, text_string(&why));
+    text_release(&why);
+    if (call->given_count == parsing->room) {
+        parsing->room = 2 * parsing->room + 8;
+        parsing->given = xrealloc(parsing->given, parsing->room * sizeof *parsing->given);
+        call->given = parsing->given;
+    }
+    parsing->given[call->given_count++] = (struct given){.option = option, .value = value};
+    return outcome;
+}
+
+/* The long option that a letter stands for, or NULL. */
+static const char *long_name(const struct command *command, char letter)
+{
+    switch (letter) {
+    case 'h':
+        return "help";
+    case 'q':
+        return "quiet";
+    case 'v':
+        return "verbose";
+    case 'o':
+        return command->output;
+    default:
+        return NULL;
+    }
+}
+
+/* Splits --name, --name=value, -x or -xvalue; *value is NULL when it is not in the word. */
+static char *split_word(const struct command *command, char *word, char **value)
+{
+    if (word[1] == '-') {
+        char *equals = strchr(word, '=');
+        *value = equals ? equals + 1 : NULL;
+        return equals ? xstrndup(word + 2, (size_t)(equals - word) - 2) : xstrdup(word + 2);
+    }
+    const char *name = long_name(command, word[1]);
+    *value = word[2] ? word + 2 : NULL;
+    return name ? xstrdup(name) : NULL;
+}
+
+/* One argument that begins with a hyphen; *index moves on when its value is the next one. */
+static int parse_option(struct parsing *parsing, char **argv, int *index)
+{
+    char *word = argv[*index], *value;
+    char *name = split_word(parsing->command, word, &value);
+    if (!name) {
+        log_error("%s: unknown option %s", parsing->command->name, word);
+        return -1;
+    }
+    void *target;
+    const struct option *option = find_option(parsing, name, &target);
+    if (!option)
+        unknown_option(parsing->command, name);
+    free(name);
+    if (!option)
+        return -1;
+    if (!value && option->type == OPTION_FLAG)
+        return take_option(parsing, option, target, "yes");
+    if (!value)
+        value = argv[*index + 1] ? argv[++*index] : NULL;
+    if (!value) {
+        log_error("%s: %s needs a value", parsing->command->name, word);
+        return -1;
+    }
+    return take_option(parsing, option, target, value);
+}
+
+static int parse_all(struct parsing *parsing, int argc, char **argv)
+{
+    struct command_call *call = parsing->call;
+    const struct command *command = parsing->command;
+    bool options = true;
+    for (int i = 1; i < argc; i++) {
+        if (options && strcmp(argv[i], "--") == 0)
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1]) {
+            if (parse_option(parsing, argv, &i) != 0)
+                return -1;
+        } else
+            call->operands[call->operand_count++] = argv[i];
+    }
+    if (parsing->everywhere.help)
+        return 0;
+    if (call->operand_count < command->operand_min) {
+        log_error("%s: %s is missing", command->name, command->operands);
+        return -1;
+    }
+    if (call->operand_count > command->operand_max) {
+        log_error("%s: unexpected argument '%s'", command->name,
+                  call->operands[command->operand_max]);
+        return -1;
+    }
+    return 0;
+}
+
+int command_write(const struct text *out, const char *path)
+{
+    struct text why = TEXT_INIT;
+    int code = EXIT_SUCCESS;
+    if (path && path[0] && file_exists(path)) {
+        text_addf(&why, "%s exists; nothing was written", path);
+        code = SWEEP_EXISTS;
+    } else if (path && path[0]) {
+        if (file_create(path, out->data, out->length, &why) != 0)
+            code = EXIT_FAILURE;
+    } else if (file_write_all(STDOUT_FILENO, out->data, out->length, "standard output",
+                              &why) != 0) {
+        code = EXIT_FAILURE;
+    }
+    if (code != EXIT_SUCCESS)
+        log_error("%s", text_string(&why));
+    text_release(&why);
+    return code;
+}
+
+/* The options are filled; what the command leaves in `out` is written even when it failed: a
+ * failure that was measured is a result. */
+static int perform(const struct parsing *parsing)
+{
+    struct command_call *call = parsing->call;
+    if (parsing->everywhere.help) {
+        command_help(parsing->command, &call->out);
+        return command_write(&call->out, NULL);
+    }
+    int code = parsing->command->run(call);
+    if (call->out.length == 0)
+        return code;
+    int written = command_write(&call->out, command_given(call, "output"));
+    return written == EXIT_SUCCESS ? code : written;
+}
+
+static void each_target(const struct parsing *parsing,
+                        void (*act)(const struct option *table, void *target))
+{
+    const struct command *command = parsing->command;
+    for (size_t i = 0; i < own_parts(command); i++)
+        if (command->parts[i].offset != OPTION_COLLECT)
+            act(command->parts[i].table,
+                (char *)parsing->call->options + command->parts[i].offset);
+}
+
+static void add_quoted(struct text *out, const char *word)
+{
+    if (word[0] && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_-+=.,:/@%") == strlen(word)) {
+        text_add(out, word);
+        return;
+    }
+    text_add_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            text_add(out, "'\\''");
+        else
+            text_add_char(out, *word);
+    }
+    text_add_char(out, '\'');
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+    if (command->not_yet) {
+        log_error("%s: not yet: %s", command->name, command->not_yet);
+        return EXIT_FAILURE;
+    }
+    struct text line = TEXT_INIT;
+    text_add(&line, "highwater");
+    for (int i = 0; i < argc; i++) {
+        text_add_char(&line, ' ');
+        add_quoted(&line, argv[i]);
+    }
+    struct command_call call = {.options = xcalloc(1, command->options_size + 1),
+                                .operands = xcalloc((size_t)argc + 1, sizeof(char *)),
+                                .command_line = text_string(&line)};
+    struct parsing parsing = {.command = command, .call = &call};
+    option_defaults(everywhere_options, &parsing.everywhere);
+    each_target(&parsing, option_defaults);
+    int code = EXIT_FAILURE;
+    if (parse_all(&parsing, argc, argv) == 0) {
+        log_open("highwater", parsing.everywhere.quiet     ? LOG_ERROR
+                              : parsing.everywhere.verbose ? LOG_DETAIL
+                                                           : LOG_NOTE);
+        code = perform(&parsing);
+    } else {
+        log_note("highwater %s --help lists the options", command->name);
+    }
+    each_target(&parsing, option_release);
+    text_release(&call.out);
+    text_release(&line);
+    free(parsing.given);
+    free(call.operands);
+    free(call.options);
+    return code;
+}
