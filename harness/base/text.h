@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #define MUST_CHECK __attribute__((warn_unused_result))
-#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(string, first) __attribute__((format(printf, string, first)))
 
 struct text {
     char *data;
@@ -40,9 +40,13 @@ const char *text_string(const struct text *text);
 char *text_detach(struct text *text) MUST_CHECK;
 
 /* Appends bytes as one printable line of valid UTF-8: newline, carriage return, tab, NUL and
- * backslash become \n \r \t \0 \\, other control bytes and invalid UTF-8 become \xNN. Stops at
- * a whole character or escape before `limit` output bytes (0: no limit). */
+ * backslash become \n \r \t \0 \\, other control characters (C1 and the line separators of
+ * Unicode too) and invalid UTF-8 become \xNN, byte by byte. Stops at a whole character or escape
+ * before `limit` output bytes (0: no limit). */
 void text_add_escaped(struct text *text, const void *bytes, size_t length, size_t limit);
+
+/* Appends what text_add_escaped was given. -1: not such a text, nothing appended. */
+int text_add_unescaped(struct text *text, const char *string, size_t length) MUST_CHECK;
 
 /* Is this byte range valid UTF-8? */
 bool text_is_utf8(const void *bytes, size_t length);

@@ -1,0 +1,215 @@
+#include "harness/base/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 60 /* bytes of a refused value that a message repeats */
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit size_units[] = {
+    {"", 1},
+    {"B", 1},
+    {"kB", 1000},
+    {"MB", 1000000},
+    {"GB", 1000000000},
+    {"TB", 1000000000000},
+    {"KiB", 1ull << 10},
+    {"MiB", 1ull << 20},
+    {"GiB", 1ull << 30},
+    {"TiB", 1ull << 40},
+    {NULL, 0},
+};
+
+static const struct unit duration_units[] = {
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"m", 60 * 1000000000ull},
+    {"h", 3600 * 1000000000ull},
+    {NULL, 0},
+};
+
+int multiply_checked(uint64_t a, uint64_t b, uint64_t *out)
+{
+    uint64_t product;
+    if (__builtin_mul_overflow(a, b, &product))
+        return -1;
+    *out = product;
+    return 0;
+}
+
+int add_checked(uint64_t a, uint64_t b, uint64_t *out)
+{
+    uint64_t sum;
+    if (__builtin_add_overflow(a, b, &sum))
+        return -1;
+    *out = sum;
+    return 0;
+}
+
+/* Appends: "VALUE" and the reason; returns -1 so that a refusal is one statement. */
+static int refuse(struct text *why, const char *value, const char *reason)
+{
+    text_add_char(why, '"');
+    text_add_escaped(why, value, strlen(value), SHOWN);
+    text_addf(why, "\" %s", reason);
+    return -1;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Digits at the start of the string, as a number; *end is what follows them. */
+static int leading_count(const char *string, uint64_t *out, const char **end, struct text *why)
+{
+    if (string[0] == '\0') {
+        text_add(why, "a number is missing");
+        return -1;
+    }
+    if (string[0] == '-' || string[0] == '+')
+        return refuse(why, string, "is not a number: it has no sign");
+    if (!is_digit(string[0]))
+        return refuse(why, string, "is not a number: it begins with a digit 0 to 9");
+    if (string[0] == '0' && is_digit(string[1]))
+        return refuse(why, string, "is not a number: it has no leading zero");
+    uint64_t value = 0;
+    const char *at = string;
+    for (; is_digit(*at); at++)
+        if (multiply_checked(value, 10, &value) != 0 ||
+            add_checked(value, (uint64_t)(*at - '0'), &value) != 0)
+            return refuse(why, string, "is too large (at most 18446744073709551615)");
+    *out = value;
+    *end = at;
+    return 0;
+}
+
+int parse_count(const char *string, uint64_t *out, struct text *why)
+{
+    uint64_t value;
+    const char *end;
+    if (leading_count(string, &value, &end, why) != 0)
+        return -1;
+    if (*end != '\0')
+        return refuse(why, string, "is not a whole number: digits and nothing else "
+                                   "(no unit, blank, comma, point or exponent)");
+    *out = value;
+    return 0;
+}
+
+static int refuse_unit(const struct unit *units, const char *string, const char *suffix,
+                       struct text *why)
+{
+    struct text reason = TEXT_INIT;
+    text_add(&reason, suffix[0] == '\0' ? "has no unit" : "has an unknown unit");
+    if (suffix[0] == ' ' || suffix[0] == '\t')
+        text_setf(&reason, "has a blank behind its digits");
+    text_add(&reason, " (directly behind the digits:");
+    for (const struct unit *unit = units; unit->name != NULL; unit++)
+        text_addf(&reason, "%s %s", unit == units ? "" : ",",
+                  unit->name[0] == '\0' ? "nothing" : unit->name);
+    text_add(&reason, ")");
+    refuse(why, string, text_string(&reason));
+    text_release(&reason);
+    return -1;
+}
+
+static int parse_with_unit(const struct unit *units, const char *string, uint64_t *out,
+                           struct text *why)
+{
+    uint64_t value;
+    const char *end;
+    if (leading_count(string, &value, &end, why) != 0)
+        return -1;
+    const struct unit *unit = units;
+    while (unit->name != NULL && strcmp(unit->name, end) != 0)
+        unit++;
+    if (unit->name == NULL)
+        return refuse_unit(units, string, end, why);
+    if (multiply_checked(value, unit->factor, &value) != 0)
+        return refuse(why, string, "is too large (at most 2^64 - 1 bytes or nanoseconds)");
+    *out = value;
+    return 0;
+}
+
+int parse_size(const char *string, uint64_t *out, struct text *why)
+{
+    return parse_with_unit(size_units, string, out, why);
+}
+
+int parse_duration(const char *string, uint64_t *out, struct text *why)
+{
+    return parse_with_unit(duration_units, string, out, why);
+}
+
+int parse_real(const char *string, double *out, struct text *why)
+{
+    static const char grammar[] = "is not a number: digits, or digits.digits, and nothing else "
+                                  "(no sign, unit, blank, comma or exponent)";
+    if (string[0] == '\0') {
+        text_add(why, "a number is missing");
+        return -1;
+    }
+    size_t whole = strspn(string, "0123456789");
+    size_t length = whole;
+    if (string[whole] == '.') {
+        size_t decimals = strspn(string + whole + 1, "0123456789");
+        length += 1 + decimals;
+        if (decimals == 0)
+            return refuse(why, string, grammar);
+    }
+    if (whole == 0 || string[length] != '\0')
+        return refuse(why, string, grammar);
+    if (whole > 1 && string[0] == '0')
+        return refuse(why, string, "is not a number: it has no leading zero");
+    double value = strtod(string, NULL);
+    if (!isfinite(value))
+        return refuse(why, string, "is too large");
+    *out = value;
+    return 0;
+}
+
+/* --- for people -------------------------------------------------------------------------------- */
+
+/* Two decimals by integer arithmetic: exact for every value, rounded half up. */
+static void add_hundredths(struct text *text, uint64_t bytes, uint64_t unit, const char *name)
+{
+    uint64_t whole = bytes / unit;
+    uint64_t hundredths = (bytes % unit * 100 + unit / 2) / unit;
+    if (hundredths == 100) {
+        whole++;
+        hundredths = 0;
+    }
+    text_addf(text, "%llu.%02llu %s", (unsigned long long)whole,
+              (unsigned long long)hundredths, name);
+}
+
+void text_add_gb(struct text *text, uint64_t bytes)
+{
+    add_hundredths(text, bytes, 1000000000, "GB");
+}
+
+void text_add_gib(struct text *text, uint64_t bytes)
+{
+    add_hundredths(text, bytes, 1ull << 30, "GiB");
+}
+
+void text_add_duration(struct text *text, uint64_t nanoseconds)
+{
+    unsigned long long ms = nanoseconds / 1000000 + (nanoseconds % 1000000 >= 500000);
+    unsigned long long tenths = (ms + 50) / 100, seconds = (ms + 500) / 1000;
+    unsigned long long minutes = (seconds + 30) / 60;
+    if (ms < 1000)
+        text_addf(text, "%llu ms", ms);
+    else if (tenths < 600)
+        text_addf(text, "%llu.%llu s", tenths / 10, tenths % 10);
+    else if (seconds < 3600)
+        text_addf(text, "%llu min %02llu s", seconds / 60, seconds % 60);
+    else
+        text_addf(text, "%llu h %02llu min", minutes / 60, minutes % 60);
+}
