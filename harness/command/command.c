@@ -82,6 +82,13 @@ const char *command_given(const struct command_call *call, const char *name)
     return value;
 }
 
+void command_add_flag(struct text *out, const char *name)
+{
+    text_add(out, "--");
+    for (; *name; name++)
+        text_add_char(out, *name == '_' ? '-' : *name);
+}
+
 static const struct option *find_option(struct parsing *parsing, const char *name, void **target)
 {
     struct option_part part;
@@ -108,11 +115,11 @@ static void unknown_option(const struct command *command, const char *name)
         tables[i] = part.table;
     const char *nearest = option_nearest(tables, name);
     struct text hint = TEXT_INIT;
-    if (nearest)
-        text_addf(&hint, "; did you mean --%s?", nearest);
-    for (size_t i = 0; i < hint.length; i++)
-        if (hint.data[i] == '_')
-            hint.data[i] = '-';
+    if (nearest) {
+        text_add(&hint, "; did you mean ");
+        command_add_flag(&hint, nearest);
+        text_add_char(&hint, '?');
+    }
     log_error("%s: unknown option --%s%s", command->name, name, text_string(&hint));
     text_release(&hint);
 }
@@ -124,7 +131,10 @@ static int take_option(struct parsing *parsing, const struct option *option, voi
     struct command_call *call = parsing->call;
     const char *repeated = parsing->command->repeated;
     if (command_given(call, option->name) && !(repeated && !strcmp(repeated, option->name))) {
-        log_error("%s: --%s is given twice", parsing->command->name, option->name);
+        struct text flag = TEXT_INIT;
+        command_add_flag(&flag, option->name);
+        log_error("%s: %s is given twice", parsing->command->name, text_string(&flag));
+        text_release(&flag);
         return -1;
     }
     struct text why = TEXT_INIT;

@@ -72,6 +72,8 @@ extern const struct option output_only_options[]; /* --output */
 
 /* The value given for an option of this name, or NULL when it was not given. */
 const char *command_given(const struct command_call *call, const char *name);
+/* Appends "--kv-heads" for kv_heads. */
+void command_add_flag(struct text *out, const char *name);
 
 /* The parts of the facility, apart for its tests. */
 bool command_part(const struct command *command, size_t index, struct option_part *part);
