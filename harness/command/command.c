@@ -82,6 +82,24 @@ const char *command_given(const struct command_call *call, const char *name)
     return value;
 }
 
+size_t command_overrides(const struct command_call *call, const char **overrides)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i].option->name, "set") == 0)
+            overrides[count++] = call->given[i].value;
+    return count;
+}
+
+void command_log_lines(const char *lines)
+{
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        log_error("%.*s", (int)length, lines);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
 void command_add_flag(struct text *out, const char *name)
 {
     text_add(out, "--");

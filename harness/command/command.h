@@ -74,6 +74,10 @@ extern const struct option output_only_options[]; /* --output */
 const char *command_given(const struct command_call *call, const char *name);
 /* Appends "--kv-heads" for kv_heads. */
 void command_add_flag(struct text *out, const char *name);
+/* Every --set in order into `overrides`, which has room for call->given_count; their number. */
+size_t command_overrides(const struct command_call *call, const char **overrides);
+/* Logs each line as an error of its own. */
+void command_log_lines(const char *lines);
 
 /* The parts of the facility, apart for its tests. */
 bool command_part(const struct command *command, size_t index, struct option_part *part);
