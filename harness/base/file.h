@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Reads at most `limit` bytes (0: no limit); a longer file is an error. */
+/* Both reads replace what `out` held, on success only.
+ * Reads at most `limit` bytes (0: no limit); a longer file is an error. */
 int file_read(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
 /* Reads the last `limit` bytes. */
 int file_read_tail(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
@@ -23,7 +24,7 @@ bool file_exists(const char *path);
 /* mkdir -p */
 int folder_make(const char *path, struct text *why) MUST_CHECK;
 int folder_sync(const char *path, struct text *why) MUST_CHECK;
-/* rm -r, never following symbolic links */
+/* rm -rf: never follows symbolic links; what is not there is removed already */
 int folder_remove(const char *path, struct text *why) MUST_CHECK;
 /* Absolute path of a program that lies beside the running one (through its real path). */
 char *file_beside_me(const char *name) MUST_CHECK;

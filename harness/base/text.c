@@ -10,7 +10,7 @@
 
 #define NEAREST_LONGEST 64
 
-/* --- host allocation ------------------------------------------------------------------------- */
+/* --- host allocation ----------------------------------------------------------------- */
 
 /* Exhausted bookkeeping memory: nothing is formatted, since formatting may allocate. */
 static void die_out_of_memory(void)
@@ -45,8 +45,7 @@ void *xcalloc(size_t count, size_t bytes)
 
 char *xstrndup(const char *string, size_t length)
 {
-    const char *end = memchr(string, '\0', length);
-    size_t copied = end != NULL ? (size_t)(end - string) : length;
+    size_t copied = strnlen(string, length);
     char *copy = xmalloc(copied + 1);
     memcpy(copy, string, copied);
     copy[copied] = '\0';
@@ -68,7 +67,7 @@ char *xasprintf(const char *format, ...)
     return text_detach(&text);
 }
 
-/* --- growable string ------------------------------------------------------------------------- */
+/* --- growable string ----------------------------------------------------------------- */
 
 /* Room for `more` bytes and the NUL behind them. */
 static void text_reserve(struct text *text, size_t more)
@@ -160,16 +159,20 @@ char *text_detach(struct text *text)
     return data;
 }
 
-/* --- UTF-8 and escapes ----------------------------------------------------------------------- */
+/* --- UTF-8 and escapes --------------------------------------------------------------- */
 
-/* Length of the valid UTF-8 character at `at`, 0 when there is none (RFC 3629: nothing overlong,
- * no surrogates, nothing above U+10FFFF). */
+/* Length of the valid UTF-8 character at `at`, 0 when there is none (RFC 3629: nothing
+ * overlong, no surrogates, nothing above U+10FFFF). */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {
     unsigned char first = at[0];
     if (first < 0x80)
         return 1;
-    size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    size_t length = first < 0xc2   ? 0
+                    : first < 0xe0 ? 2
+                    : first < 0xf0 ? 3
+                    : first < 0xf5 ? 4
+                                   : 0;
     if (length == 0 || left < length)
         return 0;
     unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -294,7 +297,7 @@ int text_add_unescaped(struct text *text, const char *string, size_t length)
     return 0;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names --------------------------------------------------------------------------- */
 
 bool text_starts_with(const char *string, const char *prefix)
 {

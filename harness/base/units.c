@@ -26,10 +26,7 @@ static const struct unit size_units[] = {
 };
 
 static const struct unit duration_units[] = {
-    {"ms", 1000000},
-    {"s", 1000000000},
-    {"m", 60 * 1000000000ull},
-    {"h", 3600 * 1000000000ull},
+    {"ms", 1000000}, {"s", 1000000000}, {"m", 60 * 1000000000ull}, {"h", 3600 * 1000000000ull},
     {NULL, 0},
 };
 
@@ -96,8 +93,9 @@ int parse_count(const char *string, uint64_t *out, struct text *why)
     if (leading_count(string, &value, &end, why) != 0)
         return -1;
     if (*end != '\0')
-        return refuse(why, string, "is not a whole number: digits and nothing else "
-                                   "(no unit, blank, comma, point or exponent)");
+        return refuse(why, string,
+                      "is not a whole number: digits and nothing else "
+                      "(no unit, blank, comma, point or exponent)");
     *out = value;
     return 0;
 }
@@ -174,7 +172,7 @@ int parse_real(const char *string, double *out, struct text *why)
     return 0;
 }
 
-/* --- for people -------------------------------------------------------------------------------- */
+/* --- for people ---------------------------------------------------------------------- */
 
 /* Two decimals by integer arithmetic: exact for every value, rounded half up. */
 static void add_hundredths(struct text *text, uint64_t bytes, uint64_t unit, const char *name)
@@ -185,8 +183,8 @@ static void add_hundredths(struct text *text, uint64_t bytes, uint64_t unit, con
         whole++;
         hundredths = 0;
     }
-    text_addf(text, "%llu.%02llu %s", (unsigned long long)whole,
-              (unsigned long long)hundredths, name);
+    text_addf(text, "%llu.%02llu %s", (unsigned long long)whole, (unsigned long long)hundredths,
+              name);
 }
 
 void text_add_gb(struct text *text, uint64_t bytes)

@@ -1,0 +1,289 @@
+#include "harness/base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+
+/* Appends "cannot VERB PATH: error text"; returns -1 so that a refusal is one statement. */
+static int refuse(struct text *why, const char *verb, const char *path)
+{
+    int error = errno;
+    text_addf(why, "cannot %s ", verb);
+    text_add_escaped(why, path, strlen(path), 0);
+    text_addf(why, ": %s", strerror(error));
+    return -1;
+}
+
+/* Everything from the descriptor's place on, at most `limit` bytes and one more (0: no limit).
+ */
+static int read_rest(int fd, size_t limit, struct text *out)
+{
+    for (;;) {
+        char chunk[CHUNK];
+        size_t room = sizeof chunk;
+        if (limit > 0 && limit - out->length + 1 < room)
+            room = limit - out->length + 1;
+        ssize_t got = read(fd, chunk, room);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return (int)got;
+        text_add_bytes(out, chunk, (size_t)got);
+        if (limit > 0 && out->length > limit)
+            return 0;
+    }
+}
+
+int file_read(const char *path, size_t limit, struct text *out, struct text *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(why, "open", path);
+    struct text contents = TEXT_INIT;
+    int failed = read_rest(fd, limit, &contents);
+    if (failed) {
+        refuse(why, "read", path);
+    } else if (limit > 0 && contents.length > limit) {
+        text_add(why, "cannot read ");
+        text_add_escaped(why, path, strlen(path), 0);
+        text_addf(why, ": it is longer than %zu bytes", limit);
+        failed = -1;
+    }
+    close(fd);
+    if (failed) {
+        text_release(&contents);
+        return -1;
+    }
+    text_release(out);
+    *out = contents;
+    return 0;
+}
+
+int file_read_tail(const char *path, size_t limit, struct text *out, struct text *why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(why, "open", path);
+    struct text contents = TEXT_INIT;
+    struct stat status;
+    int failed = fstat(fd, &status);
+    if (!failed && (uint64_t)status.st_size > limit)
+        failed = lseek(fd, status.st_size - (off_t)limit, SEEK_SET) < 0 ? -1 : 0;
+    if (!failed)
+        failed = read_rest(fd, limit, &contents);
+    if (failed)
+        refuse(why, "read", path);
+    close(fd);
+    if (failed) {
+        text_release(&contents);
+        return -1;
+    }
+    if (contents.length > limit) { /* it grew in the meantime */
+        contents.length = limit;
+        contents.data[limit] = '\0';
+    }
+    text_release(out);
+    *out = contents;
+    return 0;
+}
+
+int file_write_all(int fd, const void *bytes, size_t length, const char *path, struct text *why)
+{
+    const char *at = bytes;
+    while (length > 0) {
+        ssize_t written = write(fd, at, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return refuse(why, "write", path);
+        at += written;
+        length -= (size_t)written;
+    }
+    return 0;
+}
+
+/* The folder in which a path's last name lies; the caller frees. */
+static char *folder_of(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return length == 0 ? xstrdup(".") : xstrndup(path, length);
+}
+
+static int sync_folder_of(const char *path, struct text *why)
+{
+    char *folder = folder_of(path);
+    int failed = folder_sync(folder, why);
+    free(folder);
+    return failed;
+}
+
+/* Writes, syncs and closes a file that was just made; a failed one is taken away again. */
+static int fill(int fd, const char *path, const void *bytes, size_t length, struct text *why)
+{
+    int failed = file_write_all(fd, bytes, length, path, why);
+    if (!failed && fsync(fd) != 0)
+        failed = refuse(why, "sync", path);
+    if (close(fd) != 0 && !failed)
+        failed = refuse(why, "close", path);
+    if (failed)
+        unlink(path);
+    return failed;
+}
+
+int file_create(const char *path, const void *bytes, size_t length, struct text *why)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return refuse(why, "create", path);
+    if (fill(fd, path, bytes, length, why) != 0)
+        return -1;
+    if (sync_folder_of(path, why) == 0)
+        return 0;
+    unlink(path);
+    return -1;
+}
+
+int file_replace(const char *path, const void *bytes, size_t length, struct text *why)
+{
+    char *beside = xasprintf("%s.new-%ld", path, (long)getpid());
+    unlink(beside); /* of a process of this number that died long ago */
+    int failed = 0;
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        failed = refuse(why, "create", beside);
+    else
+        failed = fill(fd, beside, bytes, length, why);
+    if (!failed && rename(beside, path) != 0) {
+        failed = refuse(why, "replace", path);
+        unlink(beside);
+    }
+    free(beside);
+    return failed ? -1 : sync_folder_of(path, why);
+}
+
+bool file_exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+/* --- folders ------------------------------------------------------------------------- */
+
+static int make_one(const char *path, struct text *why)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    if (errno == EEXIST) {
+        if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+            return 0;
+        errno = ENOTDIR;
+    }
+    return refuse(why, "make folder", path);
+}
+
+int folder_make(const char *path, struct text *why)
+{
+    char *copy = xstrdup(path);
+    int failed = 0;
+    for (char *slash = strchr(copy + (copy[0] == '/'), '/'); slash != NULL && !failed;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        failed = make_one(copy, why);
+        *slash = '/';
+    }
+    if (!failed && copy[0] != '\0' && copy[strlen(copy) - 1] != '/')
+        failed = make_one(copy, why);
+    free(copy);
+    return failed;
+}
+
+int folder_sync(const char *path, struct text *why)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(why, "open", path);
+    int failed = 0;
+    /* EINVAL: a file system that knows no such thing; its renames are as safe as it makes them.
+     */
+    if (fsync(fd) != 0 && errno != EINVAL)
+        failed = refuse(why, "sync", path);
+    close(fd);
+    return failed;
+}
+
+static int remove_at(int parent, const char *name, const char *path, struct text *why);
+
+/* Everything in the folder that `fd` is open on; takes the descriptor over. */
+static int remove_contents(int fd, const char *path, struct text *why)
+{
+    DIR *folder = fdopendir(fd);
+    if (folder == NULL) {
+        close(fd);
+        return refuse(why, "read", path);
+    }
+    int failed = 0;
+    struct dirent *entry;
+    while (!failed && (errno = 0, entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *inner = xasprintf("%s/%s", path, entry->d_name);
+        failed = remove_at(dirfd(folder), entry->d_name, inner, why);
+        free(inner);
+    }
+    if (!failed && errno != 0)
+        failed = refuse(why, "read", path);
+    closedir(folder);
+    return failed;
+}
+
+static int remove_at(int parent, const char *name, const char *path, struct text *why)
+{
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return refuse(why, "remove", path);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(why, "remove", path);
+    if (remove_contents(fd, path, why) != 0)
+        return -1;
+    if (unlinkat(parent, name, AT_REMOVEDIR) != 0)
+        return refuse(why, "remove", path);
+    return 0;
+}
+
+int folder_remove(const char *path, struct text *why)
+{
+    return remove_at(AT_FDCWD, path, path, why);
+}
+
+/* --- neighbours ---------------------------------------------------------------------- */
+
+char *file_beside_me(const char *name)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0)
+        return xstrdup(name); /* no /proc: left to PATH */
+    self[length] = '\0';
+    char *folder = folder_of(self);
+    char *path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
+    free(folder);
+    return path;
+}

@@ -1,0 +1,368 @@
+#include "harness/base/option.h"
+
+#include "harness/base/reading.h"
+#include "harness/base/units.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 60 /* bytes of a refused value that a message repeats */
+
+/* A value outside any target. `text` is borrowed from what was parsed. */
+struct option_value {
+    uint64_t count;
+    struct reading reading;
+    double real;
+    bool flag;
+    int choice;
+    const char *text;
+};
+
+static void *place(const struct option *option, void *target)
+{
+    return (char *)target + option->offset;
+}
+
+static bool is_duration(const struct option *option)
+{
+    return option->type == OPTION_DURATION || option->type == OPTION_MAYBE_DURATION;
+}
+
+/* --- values as text ------------------------------------------------------------------ */
+
+/* The largest unit that leaves no rest: what parse_duration takes. */
+static void add_duration(struct text *out, uint64_t nanoseconds)
+{
+    static const struct {
+        uint64_t factor;
+        const char *name;
+    } units[] = {{3600000000000, "h"}, {60000000000, "m"}, {1000000000, "s"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (nanoseconds > 0 && nanoseconds % units[i].factor == 0) {
+            text_addf(out, "%llu%s", (unsigned long long)(nanoseconds / units[i].factor),
+                      units[i].name);
+            return;
+        }
+    text_addf(out, "%llums", (unsigned long long)(nanoseconds / 1000000));
+}
+
+/* The fewest decimals that read back equal; the grammar has no exponent. */
+static void add_real(struct text *out, double value)
+{
+    char digits[1500];
+    for (int decimals = 0; decimals < 1100; decimals++) {
+        snprintf(digits, sizeof digits, "%.*f", decimals, value);
+        if (strtod(digits, NULL) == value)
+            break;
+    }
+    text_add(out, digits);
+}
+
+static void add_count(struct text *out, const struct option *option, uint64_t value)
+{
+    if (is_duration(option))
+        add_duration(out, value);
+    else
+        text_addf(out, "%llu", (unsigned long long)value);
+}
+
+static void add_value(struct text *out, const struct option *option,
+                      const struct option_value *value)
+{
+    switch (option->type) {
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        add_count(out, option, value->count);
+        break;
+    case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_DURATION:
+        if (value->reading.known)
+            add_count(out, option, value->reading.value);
+        break;
+    case OPTION_REAL:
+        add_real(out, value->real);
+        break;
+    case OPTION_FLAG:
+        text_add(out, value->flag ? "yes" : "no");
+        break;
+    case OPTION_CHOICE:
+        text_add(out, option->choices[value->choice]);
+        break;
+    case OPTION_TEXT:
+        text_add(out, value->text != NULL ? value->text : "");
+        break;
+    }
+}
+
+static void load(const struct option *option, const void *target, struct option_value *value)
+{
+    const void *at = (const char *)target + option->offset;
+    switch (option->type) {
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        value->count = *(const uint64_t *)at;
+        break;
+    case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_DURATION:
+        value->reading = *(const struct reading *)at;
+        break;
+    case OPTION_REAL:
+        value->real = *(const double *)at;
+        break;
+    case OPTION_FLAG:
+        value->flag = *(const bool *)at;
+        break;
+    case OPTION_CHOICE:
+        value->choice = *(const int *)at;
+        break;
+    case OPTION_TEXT:
+        value->text = *(char *const *)at;
+        break;
+    }
+}
+
+void option_format(const struct option *option, const void *target, struct text *out)
+{
+    struct option_value value = {0};
+    load(option, target, &value);
+    add_value(out, option, &value);
+}
+
+/* --- text as values ------------------------------------------------------------------ */
+
+/* Appends `name: "value" ` and returns -1; the caller appends the reason behind it. */
+static int refuse(const struct option *option, const char *value, struct text *why)
+{
+    text_addf(why, "%s: \"", option->name);
+    text_add_escaped(why, value, strlen(value), SHOWN);
+    text_add(why, "\" ");
+    return -1;
+}
+
+static int check_bounds(const struct option *option, const char *value, uint64_t count,
+                        struct text *why)
+{
+    bool bounded = option->maximum != 0;
+    if (count >= option->minimum && (!bounded || count <= option->maximum))
+        return 0;
+    refuse(option, value, why);
+    text_add(why, bounded ? "is out of range (" : "is out of range (at least ");
+    add_count(why, option, option->minimum);
+    if (bounded) {
+        text_add(why, " to ");
+        add_count(why, option, option->maximum);
+    }
+    text_add_char(why, ')');
+    return -1;
+}
+
+static int parse_number(const struct option *option, const char *value, uint64_t *count,
+                        struct text *why)
+{
+    int (*parse)(const char *, uint64_t *, struct text *) =
+        is_duration(option) ? parse_duration
+                            : (option->type == OPTION_COUNT ? parse_count : parse_size);
+    struct text reason = TEXT_INIT;
+    int failed = parse(value, count, &reason);
+    if (failed)
+        text_addf(why, "%s: %s", option->name, text_string(&reason));
+    text_release(&reason);
+    return failed ? -1 : check_bounds(option, value, *count, why);
+}
+
+static int parse_choice(const struct option *option, const char *value, int *choice,
+                        struct text *why)
+{
+    for (int i = 0; option->choices[i] != NULL; i++)
+        if (strcmp(option->choices[i], value) == 0) {
+            *choice = i;
+            return 0;
+        }
+    refuse(option, value, why);
+    text_add(why, "is none of");
+    for (int i = 0; option->choices[i] != NULL; i++)
+        text_addf(why, "%s %s", i == 0 ? "" : ",", option->choices[i]);
+    const char *nearest = text_nearest(value, option->choices);
+    if (nearest != NULL)
+        text_addf(why, "; did you mean \"%s\"?", nearest);
+    return -1;
+}
+
+static int parse_flag(const struct option *option, const char *value, bool *flag,
+                      struct text *why)
+{
+    if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
+        refuse(option, value, why);
+        text_add(why, "is neither yes nor no");
+        return -1;
+    }
+    *flag = value[0] == 'y';
+    return 0;
+}
+
+static int parse_text(const struct option *option, const char *value, struct text *why)
+{
+    if (text_is_utf8(value, strlen(value)))
+        return 0;
+    refuse(option, value, why);
+    text_add(why, "is not valid UTF-8");
+    return -1;
+}
+
+static int parse_value(const struct option *option, const char *given,
+                       struct option_value *value, struct text *why)
+{
+    struct text reason = TEXT_INIT;
+    int failed = 0;
+    switch (option->type) {
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        return parse_number(option, given, &value->count, why);
+    case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_DURATION:
+        value->reading.known = given[0] != '\0';
+        if (value->reading.known)
+            failed = parse_number(option, given, &value->reading.value, why);
+        break;
+    case OPTION_REAL:
+        failed = parse_real(given, &value->real, &reason);
+        if (failed)
+            text_addf(why, "%s: %s", option->name, text_string(&reason));
+        break;
+    case OPTION_FLAG:
+        return parse_flag(option, given, &value->flag, why);
+    case OPTION_CHOICE:
+        return parse_choice(option, given, &value->choice, why);
+    case OPTION_TEXT:
+        value->text = given;
+        return parse_text(option, given, why);
+    }
+    text_release(&reason);
+    return failed;
+}
+
+/* A fallback outside its own grammar is a bug of the table. */
+static struct option_value parse_fallback(const struct option *option)
+{
+    struct option_value value = {0};
+    struct text why = TEXT_INIT;
+    int failed = parse_value(option, option->fallback, &value, &why);
+    assert(failed == 0);
+    (void)failed;
+    text_release(&why);
+    return value;
+}
+
+/* What is reserved for later is refused, whatever way its default may be written in. */
+static int check_not_yet(const struct option *option, const char *given,
+                         const struct option_value *value, struct text *why)
+{
+    if (option->not_yet == NULL)
+        return 0;
+    bool same = false;
+    if (option->fallback != NULL) {
+        struct option_value fallback = parse_fallback(option);
+        struct text asked = TEXT_INIT, offered = TEXT_INIT;
+        add_value(&asked, option, value);
+        add_value(&offered, option, &fallback);
+        same = strcmp(text_string(&asked), text_string(&offered)) == 0;
+        text_release(&asked);
+        text_release(&offered);
+    }
+    if (same)
+        return 0;
+    refuse(option, given, why);
+    text_add(why, "is not yet possible");
+    if (option->not_yet[0] != '\0' && strcmp(option->not_yet, "not yet") != 0)
+        text_addf(why, ": %s", option->not_yet);
+    if (option->fallback != NULL && option->fallback[0] != '\0')
+        text_addf(why, " (only \"%s\")", option->fallback);
+    return -1;
+}
+
+static void store(const struct option *option, void *target, const struct option_value *value)
+{
+    void *at = place(option, target);
+    switch (option->type) {
+    case OPTION_COUNT:
+    case OPTION_SIZE:
+    case OPTION_DURATION:
+        *(uint64_t *)at = value->count;
+        break;
+    case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_DURATION:
+        *(struct reading *)at = value->reading;
+        break;
+    case OPTION_REAL:
+        *(double *)at = value->real;
+        break;
+    case OPTION_FLAG:
+        *(bool *)at = value->flag;
+        break;
+    case OPTION_CHOICE:
+        *(int *)at = value->choice;
+        break;
+    case OPTION_TEXT:
+        *(char **)at = value->text != NULL ? xstrdup(value->text) : NULL;
+        break;
+    }
+}
+
+int option_set(const struct option *option, void *target, const char *value, struct text *why)
+{
+    struct option_value parsed = {0};
+    if (value == NULL && option->type != OPTION_FLAG) {
+        text_addf(why, "%s: a value is missing", option->name);
+        return -1;
+    }
+    const char *given = value != NULL ? value : "yes";
+    if (parse_value(option, given, &parsed, why) != 0 ||
+        check_not_yet(option, given, &parsed, why) != 0)
+        return -1;
+    char *old = option->type == OPTION_TEXT ? *(char **)place(option, target) : NULL;
+    store(option, target, &parsed);
+    free(old);
+    return 0;
+}
+
+/* --- tables -------------------------------------------------------------------------- */
+
+void option_defaults(const struct option *table, void *target)
+{
+    for (const struct option *option = table; option->name != NULL; option++) {
+        struct option_value value = {0};
+        if (option->fallback != NULL)
+            value = parse_fallback(option);
+        store(option, target, &value);
+    }
+}
+
+void option_release(const struct option *table, void *target)
+{
+    for (const struct option *option = table; option->name != NULL; option++)
+        if (option->type == OPTION_TEXT) {
+            free(*(char **)place(option, target));
+            *(char **)place(option, target) = NULL;
+        }
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    for (; *a != '\0' && *b != '\0'; a++, b++)
+        if ((*a == '-' ? '_' : *a) != (*b == '-' ? '_' : *b))
+            return false;
+    return *a == *b;
+}
+
+const struct option *option_find(const struct option *table, const char *name)
+{
+    for (const struct option *option = table; option->name != NULL; option++)
+        if (same_name(option->name, name))
+            return option;
+    return NULL;
+}

@@ -1,0 +1,68 @@
+#include "harness/base/option.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HELP_COLUMN 34 /* where the help text of an option begins */
+
+const char *option_nearest(const struct option *const *tables, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; tables[i] != NULL; i++)
+        for (const struct option *option = tables[i]; option->name != NULL; option++)
+            count++;
+    const char **names = xcalloc(count + 1, sizeof *names);
+    count = 0;
+    for (size_t i = 0; tables[i] != NULL; i++)
+        for (const struct option *option = tables[i]; option->name != NULL; option++)
+            names[count++] = option->name;
+    const char *nearest = text_nearest(name, names);
+    free(names);
+    return nearest;
+}
+
+static void add_argument(const struct option *option, struct text *out)
+{
+    static const char *const argument[] = {
+        [OPTION_COUNT] = "N",
+        [OPTION_SIZE] = "SIZE",
+        [OPTION_MAYBE_SIZE] = "SIZE",
+        [OPTION_DURATION] = "TIME",
+        [OPTION_MAYBE_DURATION] = "TIME",
+        [OPTION_REAL] = "X",
+        [OPTION_TEXT] = "TEXT",
+    };
+    if (option->type == OPTION_FLAG)
+        return;
+    text_add_char(out, '=');
+    if (option->type == OPTION_CHOICE)
+        for (size_t i = 0; option->choices[i] != NULL; i++)
+            text_addf(out, "%s%s", i == 0 ? "" : "|", option->choices[i]);
+    else
+        text_add(out, argument[option->type]);
+}
+
+void option_help(const struct option *table, struct text *out)
+{
+    for (const struct option *option = table; option->name != NULL; option++) {
+        size_t start = out->length;
+        text_add(out, "  --");
+        for (const char *c = option->name; *c != '\0'; c++)
+            text_add_char(out, *c == '_' ? '-' : *c);
+        add_argument(option, out);
+        if (out->length - start > HELP_COLUMN - 2) {
+            text_add_char(out, '\n');
+            start = out->length;
+        }
+        while (out->length - start < HELP_COLUMN)
+            text_add_char(out, ' ');
+        text_add(out, option->help);
+        bool plain = option->fallback == NULL || option->fallback[0] == '\0' ||
+                     (option->type == OPTION_FLAG && strcmp(option->fallback, "no") == 0);
+        if (!plain)
+            text_addf(out, " (%s)", option->fallback);
+        if (option->not_yet != NULL)
+            text_add(out, " [not yet]");
+        text_add_char(out, '\n');
+    }
+}
