@@ -3,6 +3,7 @@
 #include "harness/base/log.h"
 #include "harness/base/units.h"
 #include "harness/launch/sweep.h"
+#include "kernels/backends.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,10 @@ static const struct option sweep_options[] = {
 /* The folder of a study when none is given: it says when nothing in it was observed. */
 static char *default_folder(const struct study *study)
 {
-    static const char *const suffixes[] = {
-        [BACKEND_CUDA] = "", [BACKEND_SIMULATED] = ".simulated", [BACKEND_HOST] = ".host"};
-    return xasprintf("results/%s%s", study->name, suffixes[study->backend]);
+    const char *backend = backend_names[study->backend];
+    bool observed = study->backend == BACKEND_CUDA;
+    return xasprintf("results/%s%s%s", study->name, observed ? "" : ".",
+                     observed ? "" : backend);
 }
 
 struct progress_view {
@@ -98,11 +100,9 @@ static void show_end(const struct progress_view *view, const char *folder)
 static int sweep_into(const struct command_call *call, const struct study *study,
                       const char *folder)
 {
-    static const char *const backends[] = {
-        [BACKEND_CUDA] = "cuda", [BACKEND_SIMULATED] = "simulated", [BACKEND_HOST] = "host"};
     const struct sweep_options *options = call->options;
     bool quiet = command_given(call, "quiet");
-    struct progress_view view = {.backend = backends[study->backend],
+    struct progress_view view = {.backend = backend_names[study->backend],
                                  .terminal = !quiet && isatty(STDERR_FILENO)};
     struct sweep_request request = {.study = study,
                                     .folder = folder,

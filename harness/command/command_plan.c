@@ -1,0 +1,82 @@
+#include "harness/command/plan_view.h"
+
+#include "harness/command/command.h"
+#include "harness/base/log.h"
+
+#include <stdlib.h>
+
+struct plan_options {
+    struct output_option to;
+    struct reading capacity;
+    char *set;
+};
+static const struct option plan_options[] = {
+    {.name = "capacity", .type = OPTION_MAYBE_SIZE, .fallback = "",
+     .offset = offsetof(struct plan_options, capacity),
+     .help = "bytes of the card, instead of the real or configured one"},
+    {.name = "set", .type = OPTION_TEXT, .offset = offsetof(struct plan_options, set),
+     .fallback = "", .help = "section.key=value over the study's own; may be given again"},
+    {.name = NULL},
+};
+
+static int plan_study(struct command_call *call, const struct study *study)
+{
+    const struct plan_options *options = call->options;
+    struct plan_view view = {.study = study};
+    struct text why = TEXT_INIT;
+    int code = EXIT_FAILURE;
+    if (plan_make(study, &view.plan, &why) == 0) {
+        if (forecast_make(study, &view.plan, options->capacity, &view.forecast, &why) == 0) {
+            if (options->to.json)
+                plan_view_json(&view, &call->out);
+            else
+                plan_view_text(&view, &call->out);
+            forecast_release(&view.forecast);
+            code = EXIT_SUCCESS;
+        }
+        plan_release(&view.plan);
+    }
+    if (code != EXIT_SUCCESS)
+        log_error("plan: %s", text_string(&why));
+    text_release(&why);
+    return code;
+}
+
+static int run(struct command_call *call)
+{
+    const char **overrides = xcalloc(call->given_count + 1, sizeof *overrides);
+    size_t count = command_overrides(call, overrides);
+    struct text errors = TEXT_INIT;
+    struct study study;
+    int code = EXIT_FAILURE;
+    if (study_read(call->operands[0], overrides, count, &study, &errors) == 0) {
+        code = plan_study(call, &study);
+        study_release(&study);
+    } else {
+        command_log_lines(text_string(&errors));
+    }
+    text_release(&errors);
+    free(overrides);
+    return code;
+}
+
+static const struct option_part parts[] = {
+    {.table = plan_options},
+    {.title = "output", .table = output_options, .offset = offsetof(struct plan_options, to)},
+    {.table = NULL},
+};
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "a study's points with predicted counters; runs nothing",
+    .operands = "STUDY.ini",
+    .operand_min = 1,
+    .operand_max = 1,
+    .about = "The counters are computed: the workload's own code runs on a simulated device.\n"
+             "The capacity of a real card is NVML's total less its reserve, less 1 GiB assumed\n"
+             "for context and libraries.",
+    .output = "output",
+    .repeated = "set",
+    .options_size = sizeof(struct plan_options),
+    .parts = parts,
+    .run = run,
+};

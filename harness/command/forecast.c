@@ -1,0 +1,189 @@
+#include "harness/command/forecast.h"
+
+#include "harness/base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const enum column forecast_columns[FORECAST_COUNTERS] = {
+    COLUMN_allocated_start_bytes, COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes,
+    COLUMN_reserved_start_bytes,  COLUMN_reserved_peak_bytes,  COLUMN_reserved_end_bytes,
+};
+
+/* The assumed duration: a start, and the peak's bytes touched once an execution. */
+static const struct {
+    uint64_t start_ns, bytes_per_ms;
+    const char *words;
+} paces[] = {
+    [BACKEND_CUDA] = {1000000000, 100000000, "1 s a run for launch, context and libraries, and "
+                                             "its allocated peak at 100 GB/s an execution"},
+    [BACKEND_SIMULATED] = {500000000, 0, "0.5 s a run for launch"},
+    [BACKEND_HOST] = {500000000, 100000, "0.5 s a run for launch, and its allocated peak at "
+                                         "0.1 GB/s an execution"},
+};
+
+void forecast_add_rule(const struct study *study, struct text *out)
+{
+    text_add(out, paces[study->backend].words);
+}
+
+static uint64_t assumed_ns(const struct study *study, struct reading peak)
+{
+    uint64_t rate = paces[study->backend].bytes_per_ms, start = paces[study->backend].start_ns;
+    uint64_t executions = 1 + study->warmup + study->repeats;
+    if (rate == 0 || !peak.known)
+        return start;
+    return start + peak.value / rate * 1000000 * executions;
+}
+
+static int compare_points(const struct point *a, const struct point *b)
+{
+    for (int i = 0; i < DIMENSIONS; i++) {
+        struct reading x = a->value[i], y = b->value[i];
+        if (x.known != y.known)
+            return x.known ? 1 : -1;
+        if (x.known && x.value != y.value)
+            return x.value > y.value ? 1 : -1;
+    }
+    return 0;
+}
+
+/* Equal points by launch order, so that the first of them stands for all. */
+static int compare_runs(const void *a, const void *b)
+{
+    const struct plan_run *x = *(const struct plan_run *const *)a;
+    const struct plan_run *y = *(const struct plan_run *const *)b;
+    int order = compare_points(&x->point, &y->point);
+    return order ? order : (x > y) - (x < y);
+}
+
+/* The distinct points in launch order. */
+static void find_points(const struct plan *plan, struct forecast *forecast)
+{
+    const struct plan_run **sorted = xcalloc(plan->count + 1, sizeof *sorted);
+    size_t *first = xcalloc(plan->count + 1, sizeof *first), leader = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        sorted[i] = &plan->runs[i];
+    qsort(sorted, plan->count, sizeof *sorted, compare_runs);
+    for (size_t i = 0; i < plan->count; i++) {
+        if (i == 0 || compare_points(&sorted[i]->point, &sorted[i - 1]->point) != 0)
+            leader = (size_t)(sorted[i] - plan->runs);
+        first[sorted[i] - plan->runs] = leader;
+    }
+    forecast->points = xcalloc(plan->count + 1, sizeof *forecast->points);
+    forecast->point_of_run = xcalloc(plan->count + 1, sizeof *forecast->point_of_run);
+    for (size_t i = 0; i < plan->count; i++) {
+        if (first[i] == i)
+            forecast->points[forecast->point_count++] = &plan->runs[i];
+        forecast->point_of_run[i] =
+            first[i] == i ? forecast->point_count - 1 : forecast->point_of_run[first[i]];
+    }
+    free(first);
+    free(sorted);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool continues(const struct forecast_phase *last, const struct row *row)
+{
+    if (!same_text(last->phase, row_text(row, COLUMN_phase)) ||
+        !same_text(last->pass, row_text(row, COLUMN_pass)) || last->status != row_status(row))
+        return false;
+    for (int i = 0; i < FORECAST_COUNTERS; i++) {
+        struct reading value = row_count(row, forecast_columns[i]);
+        if (value.known != last->counters[i].known ||
+            (value.known && value.value != last->counters[i].value))
+            return false;
+    }
+    return true;
+}
+
+static char *copy(const char *string)
+{
+    return string ? xstrdup(string) : NULL;
+}
+
+static void add_phase(struct outlook *outlook, const struct row *row)
+{
+    if (outlook->phase_count && continues(&outlook->phases[outlook->phase_count - 1], row)) {
+        outlook->phases[outlook->phase_count - 1].times++;
+        return;
+    }
+    struct forecast_phase *phase = &outlook->phases[outlook->phase_count++];
+    phase->phase = copy(row_text(row, COLUMN_phase));
+    phase->pass = copy(row_text(row, COLUMN_pass));
+    phase->status = row_status(row);
+    phase->times = 1;
+    for (int i = 0; i < FORECAST_COUNTERS; i++)
+        phase->counters[i] = row_count(row, forecast_columns[i]);
+    outlook->allocated_peak =
+        reading_max(outlook->allocated_peak, row_count(row, COLUMN_allocated_peak_bytes));
+    outlook->reserved_peak =
+        reading_max(outlook->reserved_peak, row_count(row, COLUMN_reserved_peak_bytes));
+}
+
+static int look_at(const struct study *study, const struct point *point,
+                   const struct card *card, struct outlook *outlook, struct text *why)
+{
+    struct prediction prediction;
+    if (plan_predict(study, point, card->capacity, card->overhead, &prediction, why) != 0)
+        return -1;
+    outlook->phases = xcalloc(prediction.count + 1, sizeof *outlook->phases);
+    for (size_t i = 0; i < prediction.count; i++)
+        add_phase(outlook, &prediction.rows[i]);
+    outlook->fits = prediction.fits;
+    outlook->failed_phase = xstrdup(text_string(&prediction.failed_phase));
+    prediction_release(&prediction);
+    return 0;
+}
+
+int forecast_make(const struct study *study, const struct plan *plan, struct reading capacity,
+                  struct forecast *out, struct text *why)
+{
+    struct forecast forecast = {.cards = NULL};
+    if (cards_find(study, capacity, &forecast.cards, &forecast.card_count, why) != 0)
+        return -1;
+    find_points(plan, &forecast);
+    size_t count = forecast.point_count * forecast.card_count;
+    forecast.outlooks = xcalloc(count + 1, sizeof *forecast.outlooks);
+    for (size_t i = 0; i < count; i++) {
+        const struct point *point = &forecast.points[i / forecast.card_count]->point;
+        const struct card *card = &forecast.cards[i % forecast.card_count];
+        if (look_at(study, point, card, &forecast.outlooks[i], why) != 0) {
+            forecast_release(&forecast);
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct outlook *outlook = forecast_of(&forecast, forecast.point_of_run[i], 0);
+        forecast.duration_ns += assumed_ns(study, outlook->allocated_peak);
+    }
+    *out = forecast;
+    return 0;
+}
+
+const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card)
+{
+    return &forecast->outlooks[point * forecast->card_count + card];
+}
+
+void forecast_release(struct forecast *forecast)
+{
+    for (size_t i = 0; i < forecast->point_count * forecast->card_count; i++) {
+        struct outlook *outlook = &forecast->outlooks[i];
+        for (size_t j = 0; j < outlook->phase_count; j++) {
+            free(outlook->phases[j].phase);
+            free(outlook->phases[j].pass);
+        }
+        free(outlook->phases);
+        free(outlook->failed_phase);
+    }
+    free(forecast->outlooks);
+    free(forecast->points);
+    free(forecast->point_of_run);
+    cards_release(forecast->cards, forecast->card_count);
+}

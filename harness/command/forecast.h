@@ -1,0 +1,59 @@
+/* forecast: what a plan's points will need on the cards of a study, for `plan` to print.
+ *
+ * Everything in it is computed by plan_predict or assumed; nothing is observed but the capacity
+ * that NVML tells of a real card.
+ */
+#ifndef HIGHWATER_COMMAND_FORECAST_H
+#define HIGHWATER_COMMAND_FORECAST_H
+
+#include "harness/study/plan.h"
+
+/* Ranks whose device gives the same bytes. */
+struct card {
+    char *ranks;             /* "rank 0", "ranks 0, 2" */
+    struct reading capacity; /* missing: no device was there to ask; nothing is judged */
+    uint64_t overhead;
+    const char *basis; /* where the capacity comes from, for people */
+};
+
+enum { FORECAST_COUNTERS = 6 };
+extern const enum column forecast_columns[FORECAST_COUNTERS];
+
+struct forecast_phase {
+    char *phase, *pass; /* pass may be NULL */
+    int status;         /* enum status */
+    uint64_t times;     /* repeats with the same counters are one entry */
+    struct reading counters[FORECAST_COUNTERS]; /* of forecast_columns */
+};
+/* One point on one card. */
+struct outlook {
+    struct forecast_phase *phases;
+    size_t phase_count;
+    struct reading allocated_peak, reserved_peak; /* the largest of the phases */
+    bool fits;
+    char *failed_phase; /* "" when it fits */
+};
+struct forecast {
+    struct card *cards;
+    size_t card_count;
+    size_t *point_of_run;           /* of each run of the plan */
+    const struct plan_run **points; /* each point's first run, in launch order; borrowed */
+    size_t point_count;
+    struct outlook *outlooks; /* point x card */
+    uint64_t duration_ns;     /* assumed */
+};
+
+/* `capacity` replaces that of the cards when it is known. */
+int forecast_make(const struct study *study, const struct plan *plan, struct reading capacity,
+                  struct forecast *forecast, struct text *why) MUST_CHECK;
+void forecast_release(struct forecast *forecast);
+const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card);
+/* Appends the rule behind duration_ns. */
+void forecast_add_rule(const struct study *study, struct text *out);
+
+/* cards.c */
+int cards_find(const struct study *study, struct reading capacity, struct card **cards,
+               size_t *count, struct text *why) MUST_CHECK;
+void cards_release(struct card *cards, size_t count);
+
+#endif

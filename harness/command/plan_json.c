@@ -1,0 +1,121 @@
+#include "harness/command/plan_view.h"
+
+#include "harness/base/json.h"
+#include "kernels/backends.h"
+
+static struct json *cards_json(const struct plan_view *view)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < view->forecast.card_count; i++) {
+        const struct card *card = &view->forecast.cards[i];
+        struct json *object = json_make_object();
+        json_set_text(object, "ranks", card->ranks);
+        json_set_reading(object, "capacity_bytes", card->capacity);
+        json_set_text(object, "basis", card->basis);
+        json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *phases_json(const struct outlook *outlook)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < outlook->phase_count; i++) {
+        const struct forecast_phase *phase = &outlook->phases[i];
+        struct json *object = json_make_object();
+        json_set_text(object, "phase", phase->phase);
+        json_set_text(object, "pass", phase->pass);
+        json_set_count(object, "times", phase->times);
+        json_set_text(object, "status", status_facts[phase->status].name);
+        for (int j = 0; j < FORECAST_COUNTERS; j++)
+            json_set_reading(object, column_facts[forecast_columns[j]].name,
+                             phase->counters[j]);
+        json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *outlooks_json(const struct forecast *forecast, size_t point)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < forecast->card_count; i++) {
+        const struct outlook *outlook = forecast_of(forecast, point, i);
+        struct json *object = json_make_object();
+        json_set_text(object, "ranks", forecast->cards[i].ranks);
+        if (forecast->cards[i].capacity.known)
+            json_set_flag(object, "fits", outlook->fits);
+        else
+            json_set_text(object, "fits", NULL);
+        json_set_text(object, "failed_phase",
+                      outlook->failed_phase[0] ? outlook->failed_phase : NULL);
+        json_set_reading(object, "allocated_peak_bytes", outlook->allocated_peak);
+        json_set_reading(object, "reserved_peak_bytes", outlook->reserved_peak);
+        json_set(object, "phases", phases_json(outlook));
+        json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *points_json(const struct plan_view *view)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < view->forecast.point_count; i++) {
+        const struct point *point = &view->forecast.points[i]->point;
+        struct json *object = json_make_object(), *values = json_make_object();
+        for (int d = 0; d < DIMENSIONS; d++)
+            if (point->value[d].known)
+                json_set_count(values, dimension_facts[d].name, point->value[d].value);
+        json_set_count(object, "point", i + 1);
+        json_set(object, "dimensions", values);
+        json_set(object, "cards", outlooks_json(&view->forecast, i));
+        json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *runs_json(const struct plan_view *view)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < view->plan.count; i++) {
+        const struct plan_run *run = &view->plan.runs[i];
+        struct json *object = json_make_object();
+        json_set_count(object, "order", i + 1);
+        json_set_text(object, "run", run->name);
+        json_set_text(object, "role", plan_role_names[run->role]);
+        json_set_text(object, "dimension",
+                      run->dimension < 0 ? NULL : dimension_facts[run->dimension].name);
+        json_set_reading(object, "value",
+                         run->dimension < 0 ? reading_missing() : reading_of(run->value));
+        json_set_text(object, "input", run->input);
+        json_set_count(object, "trial", run->trial);
+        json_set_count(object, "point", view->forecast.point_of_run[i] + 1);
+        json_append(list, object);
+    }
+    return list;
+}
+
+void plan_view_json(const struct plan_view *view, struct text *out)
+{
+    const struct study *study = view->study;
+    struct json *document = json_make_object();
+    struct text rule = TEXT_INIT;
+    forecast_add_rule(study, &rule);
+    json_set_count(document, "schema", 1);
+    json_set_text(document, "evidence", "computed");
+    json_set_text(document, "study", study->name);
+    json_set_text(document, "question", study->question);
+    json_set_text(document, "workload", study->workload->name);
+    json_set_text(document, "caution", study->workload->caution);
+    json_set_text(document, "backend", backend_names[study->backend]);
+    json_set_count(document, "run_count", view->plan.count);
+    json_set_count(document, "point_count", view->forecast.point_count);
+    json_set_count(document, "predicted_not_to_fit", plan_view_misfits(view));
+    json_set_count(document, "assumed_duration_ns", view->forecast.duration_ns);
+    json_set_text(document, "assumed_duration_rule", text_string(&rule));
+    json_set(document, "cards", cards_json(view));
+    json_set(document, "runs", runs_json(view));
+    json_set(document, "points", points_json(view));
+    json_write(document, out);
+    json_release(document);
+    text_release(&rule);
+}

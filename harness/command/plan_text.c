@@ -1,0 +1,159 @@
+#include "harness/command/plan_view.h"
+
+#include "harness/base/units.h"
+#include "kernels/backends.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void add_bytes(struct text *out, struct reading bytes)
+{
+    if (bytes.known)
+        text_addf(out, " %15" PRIu64, bytes.value);
+    else
+        text_addf(out, " %17s", "—"); /* three bytes, one column */
+}
+
+static void add_cards(const struct plan_view *view, struct text *out)
+{
+    for (size_t i = 0; i < view->forecast.card_count; i++) {
+        const struct card *card = &view->forecast.cards[i];
+        text_addf(out, "%s: ", card->ranks);
+        if (card->capacity.known) {
+            text_addf(out, "capacity %" PRIu64 " bytes = ", card->capacity.value);
+            text_add_gb(out, card->capacity.value);
+            text_add(out, " = ");
+            text_add_gib(out, card->capacity.value);
+            text_add(out, ", ");
+        }
+        text_addf(out, "%s\n", card->basis);
+    }
+}
+
+static void add_head(const struct plan_view *view, struct text *out)
+{
+    const struct study *study = view->study;
+    text_addf(out, "study %s: %s\n", study->name, study->question);
+    text_addf(out, "workload %s on backend %s\n", study->workload->name,
+              backend_names[study->backend]);
+    if (study->workload->caution)
+        text_addf(out, "%s\n", study->workload->caution);
+    add_cards(view, out);
+    text_addf(out, "%zu runs of %zu points, %" PRIu64 " trials each\n", view->plan.count,
+              view->forecast.point_count, study->trials);
+    text_addf(out, "predicted not to fit: %zu of %zu points\n", plan_view_misfits(view),
+              view->forecast.point_count);
+    text_add(out, "assumed duration: ");
+    text_add_duration(out, view->forecast.duration_ns);
+    text_add(out, " (");
+    forecast_add_rule(study, out);
+    text_add(out, ")\n");
+}
+
+/* "yes", "no: warm_forward", or each card's own answer where they differ in capacity. */
+static void add_fits(const struct forecast *forecast, size_t point, struct text *out)
+{
+    for (size_t i = 0; i < forecast->card_count; i++) {
+        const struct card *card = &forecast->cards[i];
+        const struct outlook *outlook = forecast_of(forecast, point, i);
+        if (i > 0)
+            text_add(out, "; ");
+        if (forecast->card_count > 1)
+            text_addf(out, "%s ", card->ranks);
+        if (!card->capacity.known)
+            text_add(out, "not judged");
+        else if (outlook->fits)
+            text_add(out, "yes");
+        else
+            text_addf(out, "no: %s", outlook->failed_phase);
+    }
+}
+
+/* Counters are the same on every card until one refuses: the last to refuse tells most. */
+static const struct outlook *fullest(const struct forecast *forecast, size_t point)
+{
+    const struct outlook *best = forecast_of(forecast, point, 0);
+    for (size_t i = 1; i < forecast->card_count; i++) {
+        const struct outlook *other = forecast_of(forecast, point, i);
+        if (other->allocated_peak.known &&
+            (!best->allocated_peak.known ||
+             other->allocated_peak.value > best->allocated_peak.value))
+            best = other;
+    }
+    return best;
+}
+
+static void add_runs(const struct plan_view *view, struct text *out)
+{
+    text_addf(out, "\nruns in the order of launch; bytes are computed\n%6s  %-32s %-8s %15s %15s"
+                   "  %s\n", "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
+    for (size_t i = 0; i < view->plan.count; i++) {
+        const struct plan_run *run = &view->plan.runs[i];
+        size_t point = view->forecast.point_of_run[i];
+        const struct outlook *outlook = fullest(&view->forecast, point);
+        text_addf(out, "%6zu  %-32s %-8s", i + 1, run->name, plan_role_names[run->role]);
+        add_bytes(out, outlook->allocated_peak);
+        add_bytes(out, outlook->reserved_peak);
+        text_add(out, "  ");
+        add_fits(&view->forecast, point, out);
+        text_add_char(out, '\n');
+    }
+}
+
+static void add_phase(const struct forecast_phase *phase, struct text *out)
+{
+    struct text name = TEXT_INIT;
+    text_addf(&name, "%s%s%s", phase->phase, phase->pass ? " " : "",
+              phase->pass ? phase->pass : "");
+    if (phase->times > 1)
+        text_addf(&name, " x%" PRIu64, phase->times);
+    text_addf(out, "  %-26s", text_string(&name));
+    text_release(&name);
+    for (int i = 0; i < FORECAST_COUNTERS; i++)
+        add_bytes(out, phase->counters[i]);
+    text_addf(out, "  %s\n", status_facts[phase->status].name);
+}
+
+static void add_points(const struct plan_view *view, struct text *out)
+{
+    text_addf(out, "\npoints with the computed counters of each phase, in bytes\n  %-26s",
+              "phase");
+    for (int i = 0; i < FORECAST_COUNTERS; i++) {
+        const char *name = column_facts[forecast_columns[i]].name;
+        text_addf(out, " %15.*s", (int)(strlen(name) - strlen("_bytes")), name);
+    }
+    text_add(out, "  status\n");
+    for (size_t i = 0; i < view->forecast.point_count; i++) {
+        const struct point *point = &view->forecast.points[i]->point;
+        const struct outlook *outlook = fullest(&view->forecast, i);
+        for (int d = 0; d < DIMENSIONS; d++)
+            if (point->value[d].known)
+                text_addf(out, "%s%s=%" PRIu64, d ? " " : "", dimension_facts[d].name,
+                          point->value[d].value);
+        text_add(out, ": ");
+        add_fits(&view->forecast, i, out);
+        text_add_char(out, '\n');
+        for (size_t j = 0; j < outlook->phase_count; j++)
+            add_phase(&outlook->phases[j], out);
+    }
+}
+
+size_t plan_view_misfits(const struct plan_view *view)
+{
+    size_t misfits = 0;
+    for (size_t i = 0; i < view->forecast.point_count; i++) {
+        bool fits = true;
+        for (size_t j = 0; j < view->forecast.card_count; j++)
+            fits = fits && (!view->forecast.cards[j].capacity.known ||
+                            forecast_of(&view->forecast, i, j)->fits);
+        misfits += !fits;
+    }
+    return misfits;
+}
+
+void plan_view_text(const struct plan_view *view, struct text *out)
+{
+    add_head(view, out);
+    add_runs(view, out);
+    add_points(view, out);
+}

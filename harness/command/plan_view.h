@@ -1,0 +1,18 @@
+/* plan_view: a plan and its forecast, as text for people and as JSON. */
+#ifndef HIGHWATER_COMMAND_PLAN_VIEW_H
+#define HIGHWATER_COMMAND_PLAN_VIEW_H
+
+#include "harness/command/forecast.h"
+
+struct plan_view {
+    const struct study *study;
+    struct plan plan;
+    struct forecast forecast;
+};
+void plan_view_text(const struct plan_view *view, struct text *out);
+void plan_view_json(const struct plan_view *view, struct text *out);
+
+/* Points that do not fit on every card whose capacity is known. */
+size_t plan_view_misfits(const struct plan_view *view);
+
+#endif
