@@ -18,18 +18,23 @@
 #define PHASES_VARIABLE "HIGHWATER_PHASES"
 
 /* What a child's phase file and live page say, as rows: one per begun phase, in order, the last
- * with partial = yes when it was cut off (live counters; no end values) or failed. */
+ * with partial = yes when it was cut off (live counters; no end values; no status: that is the
+ * rank's to say) or failed. A failure outside any phase has a row of its own, with or without a
+ * phase's name. A phase that ended without a status is ok. Only the first fail counts, nothing
+ * but bye counts after it; such lines, an end that was not begun and a phase named "run" are bad
+ * lines. Verbs that are not ours belong to a newer speaker and are skipped. */
 struct phase_record {
-    struct row hello;   /* what the child said of itself */
+    struct row hello;  /* what the child said of itself */
     bool said_hello;
-    bool said_bye;      /* ended as it wished to */
-    bool failed;        /* a fail line came: the child's own verdict is in the last row */
+    bool said_bye;     /* ended as it wished to */
+    bool failed;       /* a fail line came: the child's own verdict is in the last row */
+    bool live_missing; /* the last row wanted the live page, which could not be read */
     struct row *rows;
     size_t count;
     size_t bad_lines;
 };
-/* Reads both; a missing or empty file is a child that never spoke (0 rows). `live_path` may be
- * NULL. */
+/* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path` may
+ * be NULL. -1: phase file unreadable, longer than 64 MiB, or with more than 65,536 phases. */
 int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
                 struct text *why) MUST_CHECK;
 void phase_record_release(struct phase_record *record);

@@ -67,7 +67,9 @@ void row_fill(struct row *to, const struct row *from);
 
 void row_set_count(struct row *row, enum column column, uint64_t value);
 void row_set_reading(struct row *row, enum column column, struct reading value);
+/* Not finite: an empty cell. */
 void row_set_real(struct row *row, enum column column, double value);
+/* What is not one line of valid UTF-8 is escaped as a whole. */
 void row_set_text(struct row *row, enum column column, const char *value);
 /* Escapes to one line of at most 500 bytes. */
 void row_set_escaped(struct row *row, enum column column, const void *bytes, size_t length);

@@ -1,0 +1,241 @@
+#include "harness/protocol/phases.h"
+
+#include "harness/base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A child that floods its phase file must not take its observer's memory with it. */
+#define FILE_LONGEST (64u << 20)
+#define PHASES_MOST 65536
+
+struct reader {
+    struct phase_record *record;
+    size_t room;
+    bool open; /* the last row's phase was begun, and neither ended nor failed */
+    bool too_many;
+};
+
+static struct row *last_row(const struct reader *reader)
+{
+    return &reader->record->rows[reader->record->count - 1];
+}
+
+static struct row *push_row(struct reader *reader)
+{
+    struct phase_record *record = reader->record;
+    if (record->count == PHASES_MOST) {
+        reader->too_many = true;
+        return NULL;
+    }
+    if (record->count == reader->room) {
+        reader->room = reader->room == 0 ? 16 : reader->room * 2;
+        record->rows = xrealloc(record->rows, reader->room * sizeof *record->rows);
+    }
+    record->rows[record->count] = (struct row)ROW_INIT;
+    return &record->rows[record->count++];
+}
+
+static bool same_text(const struct row *a, const struct row *b, enum column column)
+{
+    const char *x = row_text(a, column), *y = row_text(b, column);
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+static bool same_phase(const struct row *a, const struct row *b)
+{
+    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
+    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
+           x.known == y.known && (!x.known || x.value == y.value);
+}
+
+/* What the newer line says wins; what it leaves out stays. */
+static void replace_cells(struct row *row, const struct row *newer)
+{
+    struct row merged = ROW_INIT;
+    row_copy(&merged, newer);
+    row_fill(&merged, row);
+    row_release(row);
+    *row = merged;
+}
+
+static void on_hello(struct reader *reader, const struct row *row)
+{
+    if (reader->record->said_hello) {
+        reader->record->bad_lines++;
+        return;
+    }
+    row_copy(&reader->record->hello, row);
+    reader->record->said_hello = true;
+}
+
+static void on_begin(struct reader *reader, const struct row *row)
+{
+    if (row_text(row, COLUMN_phase) == NULL || row_is_closing(row)) {
+        reader->record->bad_lines++;
+        return;
+    }
+    if (reader->open) /* never said to be over: not to be taken for a whole phase */
+        row_set_text(last_row(reader), COLUMN_partial, "yes");
+    struct row *begun = push_row(reader);
+    if (begun != NULL)
+        row_copy(begun, row);
+    reader->open = begun != NULL;
+}
+
+static void on_end(struct reader *reader, const struct row *row)
+{
+    if (!reader->open || !same_phase(last_row(reader), row)) {
+        reader->record->bad_lines++;
+        return;
+    }
+    replace_cells(last_row(reader), row);
+    if (row_text(row, COLUMN_status) == NULL)
+        row_set_status(last_row(reader), STATUS_ok);
+    reader->open = false;
+}
+
+/* A failure between two phases has a row of its own. */
+static void on_fail(struct reader *reader, const struct row *row)
+{
+    struct row said = ROW_INIT;
+    row_copy(&said, row);
+    if (row_is_closing(&said))
+        row_clear(&said, COLUMN_phase);
+    bool here = reader->open &&
+                (row_text(&said, COLUMN_phase) == NULL || same_phase(last_row(reader), &said));
+    struct row *failed = here ? last_row(reader) : push_row(reader);
+    if (failed != NULL) {
+        replace_cells(failed, &said);
+        if (row_text(&said, COLUMN_status) == NULL)
+            row_set_status(failed, STATUS_error);
+        row_set_text(failed, COLUMN_partial, "yes");
+        reader->record->failed = true;
+        reader->open = false;
+    }
+    row_release(&said);
+}
+
+static void on_line(void *user, const char *verb, const struct row *row)
+{
+    struct reader *reader = user;
+    struct phase_record *record = reader->record;
+    bool over = record->said_bye || (record->failed && strcmp(verb, "bye") != 0);
+    if (over)
+        record->bad_lines++;
+    else if (strcmp(verb, "hello") == 0)
+        on_hello(reader, row);
+    else if (strcmp(verb, "begin") == 0)
+        on_begin(reader, row);
+    else if (strcmp(verb, "end") == 0)
+        on_end(reader, row);
+    else if (strcmp(verb, "fail") == 0)
+        on_fail(reader, row);
+    else if (strcmp(verb, "bye") == 0)
+        record->said_bye = true;
+    /* any other verb belongs to a newer speaker */
+}
+
+/* --- the live page -------------------------------------------------------------------------
+ */
+
+/* Names on the page are cut to their room. */
+static bool same_name(const char *page, const char *line, size_t room)
+{
+    return strncmp(page, line != NULL ? line : "", room - 1) == 0;
+}
+
+static bool is_of_phase(const struct live_state *state, const struct row *row)
+{
+    struct reading repeat = row_count(row, COLUMN_repeat);
+    return state->phase[0] != '\0' &&
+           same_name(state->phase, row_text(row, COLUMN_phase), sizeof state->phase) &&
+           same_name(state->pass, row_text(row, COLUMN_pass), sizeof state->pass) &&
+           repeat.known == state->repeat.known &&
+           (!repeat.known || repeat.value == state->repeat.value);
+}
+
+/* A phase that did not end has no end values. */
+static bool is_end_value(enum column column)
+{
+    const char *name = column_facts[column].name;
+    return text_starts_with(name, "end_") || strstr(name, "_end_") != NULL;
+}
+
+static void add_live(const struct live_state *state, struct row *row)
+{
+    struct row live = ROW_INIT;
+    counters_to_row(&state->counters, &live);
+    row_set_text(&live, COLUMN_refused_by, state->refused_by);
+    for (int i = 0; i < COUNTERS; i++)
+        if (is_end_value(counter_column[i]))
+            row_clear(&live, counter_column[i]);
+    row_fill(row, &live);
+    row_release(&live);
+}
+
+/* The page's last word about the phase that did not end. A page that cannot be read costs its
+ * counters, not the phases. */
+static int fill_from_page(const char *live_path, struct row *row)
+{
+    struct live_page *page;
+    struct text why = TEXT_INIT;
+    int failed = live_open(live_path, &page, &why);
+    text_release(&why);
+    if (failed)
+        return -1;
+    struct live_state state;
+    for (int slot = 0; slot < LIVE_SLOTS; slot++)
+        if (live_read(page, slot, &state) && is_of_phase(&state, row)) {
+            add_live(&state, row);
+            break;
+        }
+    live_close(page);
+    return 0;
+}
+
+/* --- both ----------------------------------------------------------------------------------
+ */
+
+static int read_lines(const char *path, struct reader *reader, struct text *why)
+{
+    struct text contents = TEXT_INIT;
+    if (!file_exists(path))
+        return 0;
+    if (file_read(path, FILE_LONGEST, &contents, why) != 0)
+        return -1;
+    size_t bad = line_each(&contents, on_line, reader);
+    reader->record->bad_lines += bad;
+    text_release(&contents);
+    if (!reader->too_many)
+        return 0;
+    text_addf(why, "%s begins more than %d phases", path, PHASES_MOST);
+    return -1;
+}
+
+int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
+                struct text *why)
+{
+    struct phase_record read = {.hello = ROW_INIT};
+    struct reader reader = {.record = &read};
+    int failed = read_lines(phases_path, &reader, why);
+    if (!failed && reader.open)
+        row_set_text(last_row(&reader), COLUMN_partial, "yes");
+    if (!failed && (reader.open || read.failed) && live_path != NULL)
+        read.live_missing = fill_from_page(live_path, last_row(&reader)) != 0;
+    if (failed) {
+        phase_record_release(&read);
+        return -1;
+    }
+    *record = read;
+    return 0;
+}
+
+void phase_record_release(struct phase_record *record)
+{
+    row_release(&record->hello);
+    for (size_t i = 0; i < record->count; i++)
+        row_release(&record->rows[i]);
+    free(record->rows);
+    *record = (struct phase_record){.hello = ROW_INIT};
+}
