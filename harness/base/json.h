@@ -20,7 +20,8 @@ void json_set_reading(struct json *object, const char *key, struct reading value
 void json_set_real(struct json *object, const char *key, double value);
 void json_set_flag(struct json *object, const char *key, bool value);
 void json_append(struct json *array, struct json *value);
-/* Appends the document, indented by two, ending with a newline. Invalid UTF-8 is escaped. */
+/* Appends the document, indented by two, ending with a newline. Text that is not valid UTF-8 is
+ * escaped as text_add_escaped does; a real that is not finite becomes null. */
 void json_write(const struct json *value, struct text *out);
 void json_release(struct json *value);
 
@@ -35,9 +36,10 @@ bool json_is_null(const struct json *value);
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 /* Typed access; -1 when the value is of another kind (a count must be an integer >= 0; a real
- * written 32.0 is a count 32; text is never a number). */
+ * written 32.0 is a count 32; text is never a number). Integers above 2^63 - 1 can be written but
+ * are refused where a document is read. */
 int json_count(const struct json *value, uint64_t *out) MUST_CHECK;
-int json_real(const struct json *value, double *out) MUST_CHECK;
+int json_number(const struct json *value, double *out) MUST_CHECK;
 int json_flag(const struct json *value, bool *out) MUST_CHECK;
 const char *json_text(const struct json *value); /* NULL: not a string */
 

@@ -13,7 +13,7 @@
 /* --- host allocation ----------------------------------------------------------------- */
 
 /* Exhausted bookkeeping memory: nothing is formatted, since formatting may allocate. */
-static void die_out_of_memory(void)
+_Noreturn void xmalloc_failed(void)
 {
     static const char message[] = "highwater: out of host memory\n";
     ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
@@ -25,7 +25,7 @@ void *xrealloc(void *pointer, size_t bytes)
 {
     void *moved = realloc(pointer, bytes > 0 ? bytes : 1);
     if (moved == NULL)
-        die_out_of_memory();
+        xmalloc_failed();
     return moved;
 }
 
@@ -39,7 +39,7 @@ void *xcalloc(size_t count, size_t bytes)
     bool nothing = count == 0 || bytes == 0;
     void *pointer = calloc(nothing ? 1 : count, nothing ? 1 : bytes);
     if (pointer == NULL)
-        die_out_of_memory();
+        xmalloc_failed();
     return pointer;
 }
 
@@ -73,7 +73,7 @@ char *xasprintf(const char *format, ...)
 static void text_reserve(struct text *text, size_t more)
 {
     if (more >= SIZE_MAX / 2 - text->length)
-        die_out_of_memory();
+        xmalloc_failed();
     size_t needed = text->length + more + 1;
     if (needed <= text->capacity)
         return;

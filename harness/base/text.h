@@ -57,7 +57,9 @@ const char *text_nearest(const char *name, const char *const *names);
 
 bool text_starts_with(const char *string, const char *prefix);
 
-/* Host allocation for bookkeeping: never returns NULL. */
+/* Host allocation for bookkeeping: never returns NULL. xmalloc_failed() ends the process; for
+ * libraries that report it in their own way. */
+_Noreturn void xmalloc_failed(void);
 void *xmalloc(size_t bytes) MUST_CHECK;
 void *xcalloc(size_t count, size_t bytes) MUST_CHECK;
 void *xrealloc(void *pointer, size_t bytes) MUST_CHECK;
