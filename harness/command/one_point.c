@@ -1,0 +1,175 @@
+#include "harness/command/one_point.h"
+
+#include "harness/base/units.h"
+#include "harness/study/study_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(field) .offset = offsetof(struct one_point, field)
+const struct option one_point_options[] = {
+    {.name = "device", .type = OPTION_TEXT, AT(device),
+     .help = "cuda:N, simulated or host; never chosen silently"},
+    {.name = "workload", .type = OPTION_TEXT, AT(workload), .help = "NAME: what is run"},
+    {.name = "capacity", .type = OPTION_TEXT, AT(capacity), .fallback = "",
+     .help = "SIZE: bytes of the simulated or host device"},
+    {.name = "allow_root", .type = OPTION_FLAG, AT(allow_root), .fallback = "no",
+     .help = "lets mpirun run as root"},
+    {.name = "set", .type = OPTION_TEXT, AT(set), .fallback = "",
+     .help = "section.key=value of a study, for what has no option here; may be given again"},
+    {.name = "output", .type = OPTION_TEXT, AT(output), .fallback = "",
+     .help = "PATH: new file for the result, instead of standard output (-o)"},
+    {.name = NULL},
+};
+
+/* Tables whose options stand for a key of one section. */
+static const struct {
+    const char *title, *section;
+    const struct option *table;
+} handed_on[] = {
+    {"the point", "point", point_options},
+    {"the protocol", "point", protocol_options},
+    {"the allocator", "device", allocator_options},
+};
+#define HANDED_ON (sizeof handed_on / sizeof handed_on[0])
+
+bool one_point_more(size_t index, struct option_part *part)
+{
+    if (index < HANDED_ON) {
+        *part = (struct option_part){.title = handed_on[index].title,
+                                     .table = handed_on[index].table};
+        return true;
+    }
+    index -= HANDED_ON;
+    for (size_t i = 0; workloads[i]; i++)
+        if (workloads[i]->options && index-- == 0) {
+            *part = (struct option_part){.title = workloads[i]->name,
+                                         .table = workloads[i]->options};
+            return true;
+        }
+    return false;
+}
+
+const char *one_point_cuda_index(const struct one_point *options)
+{
+    uint64_t number;
+    struct text ignored = TEXT_INIT;
+    const char *index = NULL;
+    if (options->device && text_starts_with(options->device, "cuda:") &&
+        parse_count(options->device + strlen("cuda:"), &number, &ignored) == 0)
+        index = options->device + strlen("cuda:");
+    text_release(&ignored);
+    return index;
+}
+
+/* Overrides "section.key=value", owned. */
+struct overrides {
+    char **items;
+    size_t count;
+};
+
+static void add_override(struct overrides *overrides, char *item)
+{
+    overrides->items =
+        xrealloc(overrides->items, (overrides->count + 1) * sizeof *overrides->items);
+    overrides->items[overrides->count++] = item;
+}
+
+static void override(struct overrides *overrides, const char *section, const char *key,
+                     const char *value)
+{
+    add_override(overrides, xasprintf("%s.%s=%s", section, key, value));
+}
+
+/* The section of an option that is handed on: the workload's own comes first, since a workload
+ * may have an option that is a dimension of others. NULL: it is not handed on. */
+static const char *section_of(const struct workload *workload, const char *name)
+{
+    if (workload->options && option_find(workload->options, name))
+        return workload->name;
+    for (size_t i = 0; i < HANDED_ON; i++)
+        if (option_find(handed_on[i].table, name))
+            return handed_on[i].section;
+    return NULL;
+}
+
+static int override_device(const struct one_point *options, struct overrides *overrides,
+                           struct text *why)
+{
+    const char *index = one_point_cuda_index(options), *device = options->device;
+    if (index) {
+        override(overrides, "device", "backend", "cuda");
+        override(overrides, "launch", "devices", index);
+    } else if (device && (strcmp(device, "simulated") == 0 || strcmp(device, "host") == 0)) {
+        override(overrides, "device", "backend", device);
+    } else {
+        text_add(why, "measure: --device must be given: cuda:N, simulated or host");
+        return -1;
+    }
+    if (options->capacity[0])
+        override(overrides, "device", "capacity", options->capacity);
+    if (options->allow_root)
+        override(overrides, "launch", "allow_root", "yes");
+    return 0;
+}
+
+static int override_point(const struct command_call *call, const struct workload *workload,
+                          struct overrides *overrides, struct text *why)
+{
+    for (size_t i = 0; i < call->given_count; i++) {
+        const struct option *option = call->given[i].option;
+        bool handed = false;
+        struct option_part part;
+        for (size_t j = 0; !handed && one_point_more(j, &part); j++)
+            handed = option_find(part.table, option->name) == option;
+        if (!handed)
+            continue;
+        const char *section = section_of(workload, option->name);
+        if (!section) {
+            text_addf(why, "measure: %s has no option ", workload->name);
+            command_add_flag(why, option->name);
+            return -1;
+        }
+        override(overrides, section, option->name, call->given[i].value);
+    }
+    return 0;
+}
+
+static int collect(const struct command_call *call, struct overrides *overrides,
+                   struct text *why)
+{
+    const struct one_point *options = call->options;
+    const struct workload *workload = options->workload ? workload_find(options->workload) : NULL;
+    if (override_device(options, overrides, why) != 0)
+        return -1;
+    if (!options->workload) {
+        text_add(why, "measure: --workload must be given");
+        return -1;
+    }
+    override(overrides, "study", "workload", options->workload);
+    if (workload && override_point(call, workload, overrides, why) != 0)
+        return -1;
+    const char **set = xcalloc(call->given_count + 1, sizeof *set);
+    size_t count = command_overrides(call, set);
+    for (size_t i = 0; i < count; i++)
+        add_override(overrides, xstrdup(set[i]));
+    free(set);
+    return 0;
+}
+
+int one_point_study(const struct command_call *call, struct study *study, struct text *why)
+{
+    struct overrides overrides = {NULL, 0};
+    struct text bytes = TEXT_INIT;
+    text_add(&bytes, "[study]\nname = measure\nquestion = What does this one point need?\n"
+                     "[input point]\n");
+    int outcome = collect(call, &overrides, why);
+    if (outcome == 0)
+        outcome = study_parse("measure", &bytes, (const char *const *)overrides.items,
+                              overrides.count, study, why);
+    for (size_t i = 0; i < overrides.count; i++)
+        free(overrides.items[i]);
+    free(overrides.items);
+    text_release(&bytes);
+    return outcome;
+}
