@@ -1,0 +1,54 @@
+#include "harness/command/command.h"
+
+#include "harness/base/file.h"
+#include "harness/base/log.h"
+#include "reports/report_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct report_options {
+    struct output_option to;
+    int format;
+};
+static const char *const formats[] = {"text", "csv", "html", "xlsx", NULL};
+static const struct option report_options[] = {
+    {.name = "format", .type = OPTION_CHOICE, .offset = offsetof(struct report_options, format),
+     .choices = formats, .fallback = "text", .help = "how it is written",
+     .not_yet = "rows.csv itself opens in a spreadsheet"},
+    {.name = NULL},
+};
+
+static int run(struct command_call *call)
+{
+    const char *folder = call->operands[0];
+    struct text why = TEXT_INIT;
+    char *inside = xasprintf("%s/rows.csv", folder);
+    int outcome = report_text(file_exists(inside) ? inside : folder, &call->out, &why);
+    if (outcome != 0)
+        log_error("report: %s", text_string(&why));
+    free(inside);
+    text_release(&why);
+    return outcome == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const struct option_part parts[] = {
+    {.table = report_options},
+    {.title = "output",
+     .table = output_only_options,
+     .offset = offsetof(struct report_options, to)},
+    {.table = NULL},
+};
+const struct command command_report = {
+    .name = "report",
+    .summary = "a results folder as text: what fits, where it failed, four counters",
+    .operands = "FOLDER",
+    .operand_min = 1,
+    .operand_max = 1,
+    .about = "FOLDER is a results folder, or a rows.csv. Computed and observed rows stand in\n"
+             "tables of their own; peaks are never summed.",
+    .output = "output",
+    .options_size = sizeof(struct report_options),
+    .parts = parts,
+    .run = run,
+};

@@ -1,0 +1,189 @@
+#include "reports/report_text.h"
+
+#include "harness/base/units.h"
+#include "kernels/workloads/workload.h"
+#include "reports/run_line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DASH "—" /* three bytes, one column wide */
+
+/* Lines of one table: the same evidence, backend, study, workload, role and dimension. */
+struct group {
+    const struct run_line *lines;
+    size_t count;
+};
+
+static void add_word(struct text *out, int width, const char *word)
+{
+    bool empty = !word || !word[0];
+    text_addf(out, " %-*s", empty ? width + 2 : width, empty ? DASH : word);
+}
+
+static void add_number(struct text *out, int width, const char *mark, struct reading number)
+{
+    char digits[24];
+    if (!number.known) {
+        text_addf(out, " %*s", width + 2, DASH);
+        return;
+    }
+    snprintf(digits, sizeof digits, "%s%" PRIu64, mark, number.value);
+    text_addf(out, " %*s", width, digits);
+}
+
+static bool same(struct reading a, struct reading b)
+{
+    return a.known == b.known && (!a.known || a.value == b.value);
+}
+
+static const char *status_of(const struct run_line *line)
+{
+    return line->status < 0 ? "" : status_facts[line->status].name;
+}
+
+static void add_line(struct text *out, const struct run_line *line)
+{
+    const char *mark = line->partial ? ">=" : "";
+    if (line->dimension[0])
+        add_number(out, 12, "", line->value);
+    else
+        add_word(out, 12, line->input);
+    add_number(out, 5, "", line->trial);
+    add_number(out, 4, "", line->rank);
+    add_word(out, 4, line->fits);
+    add_word(out, 13, status_of(line));
+    add_word(out, 14, line->failed_phase);
+    add_number(out, 16, mark, line->allocated);
+    add_number(out, 16, mark, line->reserved);
+    add_number(out, 16, "", line->predicted);
+    add_number(out, 16, "", line->device_used);
+    text_add_char(out, '\n');
+}
+
+static void add_columns(struct text *out, const struct group *group)
+{
+    const char *first = group->lines->dimension[0] ? group->lines->dimension : "input";
+    text_addf(out, " %12s %5s %4s %-4s %-13s %-14s %16s %16s %16s %16s\n", first, "trial",
+              "rank", "fits", "status", "failed in", "allocated peak", "reserved peak",
+              "predicted alloc.", "device used");
+}
+
+/* What the runs of one value say together: "yes", "no" or "" when it is not settled. */
+static const char *verdict(const struct run_line *lines, size_t count)
+{
+    bool all = true;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(lines[i].fits, "no") == 0)
+            return "no";
+        all = all && strcmp(lines[i].fits, "yes") == 0;
+    }
+    return all ? "yes" : "";
+}
+
+static void add_limit(struct text *out, const char *words, struct reading value)
+{
+    if (value.known)
+        text_addf(out, "%s %" PRIu64, words, value.value);
+    else
+        text_addf(out, "%s " DASH, words);
+}
+
+/* The largest value whose every run fitted, and the smallest of which one did not. */
+static void add_limits(struct text *out, const struct group *group)
+{
+    struct reading fits = reading_missing(), fails = reading_missing();
+    for (size_t i = 0, next; i < group->count; i = next) {
+        const struct run_line *line = &group->lines[i];
+        for (next = i + 1; next < group->count; next++)
+            if (!same(group->lines[next].value, line->value))
+                break;
+        const char *judged = verdict(line, next - i);
+        if (strcmp(judged, "yes") == 0)
+            fits = reading_max(fits, line->value);
+        else if (strcmp(judged, "no") == 0 && !fails.known)
+            fails = line->value;
+    }
+    add_limit(out, " largest value that fits in every run:", fits);
+    add_limit(out, "; smallest that does not:", fails);
+    text_add_char(out, '\n');
+}
+
+static void add_devices(struct text *out, const struct group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const struct run_line *line = &group->lines[i];
+        bool said = false;
+        for (size_t j = 0; j < i && !said; j++)
+            said = strcmp(group->lines[j].device, line->device) == 0 &&
+                   same(group->lines[j].capacity, line->capacity);
+        if (said || !line->capacity.known)
+            continue;
+        text_addf(out, " device %s: %" PRIu64 " bytes = ",
+                  line->device[0] ? line->device : DASH, line->capacity.value);
+        text_add_gb(out, line->capacity.value);
+        text_add(out, " = ");
+        text_add_gib(out, line->capacity.value);
+        text_add(out, " in all\n");
+    }
+}
+
+static void add_group(struct text *out, const struct group *group)
+{
+    const struct run_line *first = group->lines;
+    const struct workload *workload = workload_find(first->workload);
+    bool observed = strcmp(first->evidence, "observed") == 0;
+    text_addf(out, "\n%s: study %s, %s%s%s, workload %s on %s\n",
+              observed ? "observed" : "computed (nothing here was read from a device)",
+              first->study, first->role, first->dimension[0] ? " of " : "",
+              first->dimension, first->workload, first->backend);
+    if (workload && workload->caution)
+        text_addf(out, " %s\n", workload->caution);
+    add_devices(out, group);
+    add_columns(out, group);
+    for (size_t i = 0; i < group->count; i++)
+        add_line(out, &group->lines[i]);
+    if (first->dimension[0])
+        add_limits(out, group);
+}
+
+static void add_counts(struct text *out, const struct run_lines *lines)
+{
+    size_t fits = 0, open = 0;
+    for (size_t i = 0; i < lines->count; i++) {
+        fits += strcmp(lines->lines[i].fits, "yes") == 0;
+        open += lines->lines[i].status < 0;
+    }
+    text_addf(out, "%zu of %zu runs on their ranks fitted", fits, lines->count);
+    if (open)
+        text_addf(out, "; %zu have no closing row", open);
+    text_add(out, "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
+                  "not finish, a lower bound\nallocated is part of reserved: never add them; "
+                  "device used counts every process on the card\n");
+}
+
+int report_text(const char *path, struct text *out, struct text *why)
+{
+    struct run_lines lines;
+    struct text tear = TEXT_INIT;
+    uint64_t rows;
+    if (run_lines_read(path, &lines, &rows, &tear, why) != 0) {
+        text_release(&tear);
+        return -1;
+    }
+    text_addf(out, "%s: %" PRIu64 " rows\n", path, rows);
+    if (tear.length)
+        text_addf(out, "%s; it is left out\n", text_string(&tear));
+    if (lines.count)
+        add_counts(out, &lines);
+    for (size_t i = 0, next; i < lines.count; i = next) {
+        for (next = i + 1; next < lines.count; next++)
+            if (run_line_group(&lines.lines[i], &lines.lines[next]) != 0)
+                break;
+        add_group(out, &(struct group){.lines = &lines.lines[i], .count = next - i});
+    }
+    run_lines_release(&lines);
+    text_release(&tear);
+    return 0;
+}
