@@ -6,14 +6,20 @@
 #ifndef HIGHWATER_KERNELS_BACKENDS_H
 #define HIGHWATER_KERNELS_BACKENDS_H
 
-#include "harness/memory/device.h"
+#include "kernels/ops.h"
 
-struct ops; /* kernels/ops.h */
 struct backend {
     const struct device_ops *device;
     const struct ops *ops; /* NULL on the simulated device: no arithmetic */
+    /* Accesses memory that is nobody's, as a broken kernel would; the failure shows at the next
+     * synchronisation. NULL where that would end the program itself. */
+    enum outcome (*violate)(struct device *device);
 };
 /* NULL: not in this program (the caller says which program or build has it). */
 const struct backend *backend_find(const char *name);
+/* The rows, ended by one whose device is NULL. */
+extern const struct backend backends[];
+/* Names of all backends that any build has, in the order of the contract; NULL-terminated. */
+extern const char *const backend_names[];
 
 #endif

@@ -9,9 +9,7 @@
 #include "harness/base/option.h"
 #include "harness/memory/memory.h"
 #include "harness/record/dimension.h"
-
-enum dtype { DTYPE_float32, DTYPE_float16, DTYPE_bfloat16 };
-extern const char *const dtype_names[]; /* NULL-terminated */
+#include "kernels/dtype.h"
 
 struct session; /* what a running workload holds: memory, ops, phases (session.h) */
 
@@ -20,6 +18,7 @@ struct workload {
     const char *summary;
     const char *caution; /* printed with every plan and report of it; NULL: none */
     uint32_t dimensions; /* bit per enum dimension that it has and does not ignore */
+    const char *const *phases; /* every phase's name, in order; NULL-terminated */
     const struct option *options; /* its own section's keys; NULL: none */
     size_t options_size;
     /* Checks the point and options together; -1: reason. */

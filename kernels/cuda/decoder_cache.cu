@@ -1,0 +1,167 @@
+/* decoder_cache.cu: rotary positions, writing keys and values into the cache, pages, and the
+ * choice of the next token. */
+#include "kernels/cuda/decoder.cuh"
+
+enum { THREADS = 128, WIDE = 1024 };
+
+/* --- rotary positions and the cache --------------------------------------------------------- */
+
+/* One token: its angles are shared by all heads. Each thread turns pairs (i, i + half). */
+template <typename T> struct token {
+    T *qkv;
+    const T *bias;
+    const float *cosine, *sine;
+    T *keys, *values; /* of its cache row: block or pool */
+    uint64_t row, slot;
+    bool stored;
+};
+
+template <typename T>
+__device__ __forceinline__ float with_bias(const token<T> &t, uint64_t i)
+{
+    float x = to_float(t.qkv[i]);
+    return t.bias ? x + to_float(t.bias[i]) : x;
+}
+
+template <typename T>
+__device__ void turn(const struct placement &of, const token<T> &t, uint64_t pair)
+{
+    uint64_t d = of.of.head_dim, half = d / 2, h = pair / half, i = pair % half;
+    float x = with_bias(t, h * d + i), y = with_bias(t, h * d + half + i);
+    float c = t.cosine[i], s = t.sine[i];
+    T low = from_float<T>(x * c - y * s), high = from_float<T>(y * c + x * s);
+    t.qkv[h * d + i] = low;
+    t.qkv[h * d + half + i] = high;
+    if (h < of.of.heads || !t.stored)
+        return;
+    uint64_t at = cache_offset(of.cache, t.row, h - of.of.heads, t.slot);
+    t.keys[at + i] = low;
+    t.keys[at + half + i] = high;
+}
+
+template <typename T>
+__device__ void keep_value(const struct placement &of, const token<T> &t, uint64_t element)
+{
+    uint64_t d = of.of.head_dim, first = (of.of.heads + of.of.kv_heads) * d;
+    T value = t.qkv[first + element];
+    if (t.bias) {
+        value = from_float<T>(with_bias(t, first + element));
+        t.qkv[first + element] = value;
+    }
+    if (t.stored)
+        t.values[cache_offset(of.cache, t.row, element / d, t.slot) + element % d] = value;
+}
+
+template <typename T> static __global__ void place_kernel(const struct placement of)
+{
+    __shared__ float cosine[HEAD_DIM_LIMIT / 2], sine[HEAD_DIM_LIMIT / 2];
+    uint64_t d = of.of.head_dim, half = d / 2, turned = of.of.heads + of.of.kv_heads;
+    uint64_t begin = of.state ? ((const struct decoder_state *)of.state)->position : 0;
+    uint64_t within = blockIdx.x % of.of.tokens, position = begin + within;
+    for (uint64_t i = threadIdx.x; i < half; i += THREADS) {
+        float angle = (float)position * ((const float *)of.frequencies)[i];
+        sincosf(angle, &sine[i], &cosine[i]);
+    }
+    __syncthreads();
+    token<T> t;
+    t.qkv = (T *)of.of.qkv.address + blockIdx.x * (turned + of.of.kv_heads) * d;
+    t.bias = (const T *)of.bias.address;
+    t.cosine = cosine, t.sine = sine;
+    t.row = of.first_row + blockIdx.x / of.of.tokens;
+    t.keys = cache_block<T>(of.cache, of.cache.keys, t.row);
+    t.values = cache_block<T>(of.cache, of.cache.values, t.row);
+    t.slot = position % of.cache.slots;
+    t.stored = within + of.cache.slots >= of.of.tokens; /* later tokens would overwrite it */
+    for (uint64_t pair = threadIdx.x; pair < turned * half; pair += THREADS)
+        turn(of, t, pair);
+    for (uint64_t i = threadIdx.x; i < of.of.kv_heads * d; i += THREADS)
+        keep_value(of, t, i);
+}
+
+void launch_place(const struct placement &of, cudaStream_t stream)
+{
+    WITH_TYPE(of.of.qkv.dtype,
+              place_kernel<T><<<(unsigned)of.of.rows, THREADS, 0, stream>>>(of));
+}
+
+/* --- pages ---------------------------------------------------------------------------------- */
+
+/* A ring whose pages were all handed out takes no more. */
+static __global__ void pages_kernel(const struct paging of)
+{
+    struct decoder_state *state = (struct decoder_state *)of.state;
+    uint64_t position = state->position, begin = 0, end = 0;
+    if (of.count) {
+        uint64_t kept = of.count < of.slots ? of.count : of.slots;
+        end = (kept + PAGE_TOKENS - 1) / PAGE_TOKENS;
+    } else if (position < of.slots && position % PAGE_TOKENS == 0) {
+        begin = position / PAGE_TOKENS;
+        end = begin + 1;
+    }
+    uint32_t next = state->next_page;
+    __syncthreads();
+    for (uint64_t i = threadIdx.x; i < (end - begin) * of.rows; i += blockDim.x) {
+        uint64_t row = of.first_row + i % of.rows, page = begin + i / of.rows;
+        ((uint32_t *)of.pages)[row * of.pages_per_row + page] = next + (uint32_t)i;
+    }
+    if (threadIdx.x == 0)
+        state->next_page = next + (uint32_t)((end - begin) * of.rows);
+}
+
+void launch_take_pages(const struct paging &of, cudaStream_t stream)
+{
+    pages_kernel<<<1, WIDE, 0, stream>>>(of);
+}
+
+static __global__ void advance_kernel(struct decoder_state *state)
+{
+    state->position++;
+    state->step++;
+}
+
+void launch_advance(uint64_t state, cudaStream_t stream)
+{
+    advance_kernel<<<1, 1, 0, stream>>>((struct decoder_state *)state);
+}
+
+/* --- the largest logit ---------------------------------------------------------------------- */
+
+static __device__ void keep_larger(float &value, uint32_t &index, float other, uint32_t at)
+{
+    if (other > value || (other == value && at < index)) {
+        value = other;
+        index = at;
+    }
+}
+
+static __global__ void choose_kernel(const struct choice of)
+{
+    __shared__ float values[32];
+    __shared__ uint32_t indices[32];
+    const float *logits = (const float *)of.logits + blockIdx.x * of.vocabulary;
+    float value = -INFINITY;
+    uint32_t index = 0xffffffffu;
+    for (uint64_t i = threadIdx.x; i < of.vocabulary; i += WIDE)
+        keep_larger(value, index, logits[i], (uint32_t)i);
+    for (int warps = 0; warps < 2; warps++) {
+        for (int step = 16; step; step /= 2)
+            keep_larger(value, index, __shfl_xor_sync(~0u, value, step),
+                        __shfl_xor_sync(~0u, index, step));
+        if (warps == 0) {
+            values[threadIdx.x / 32] = value;
+            indices[threadIdx.x / 32] = index;
+            __syncthreads();
+            value = values[threadIdx.x % 32];
+            index = indices[threadIdx.x % 32];
+        }
+    }
+    uint64_t step = of.state ? ((const struct decoder_state *)of.state)->step + 1ull : 0;
+    if (threadIdx.x == 0)
+        ((uint32_t *)of.tokens)[step * of.all_rows + of.first_row + blockIdx.x] =
+            index < of.vocabulary ? index : 0; /* none is larger: all are NaN */
+}
+
+void launch_choose(const struct choice &of, cudaStream_t stream)
+{
+    choose_kernel<<<(unsigned)of.rows, WIDE, 0, stream>>>(of);
+}
