@@ -16,6 +16,8 @@ enum study_rank_failure { RANK_FAILURE_FINISH, RANK_FAILURE_STOP };
 enum study_backend { BACKEND_CUDA, BACKEND_SIMULATED, BACKEND_HOST };
 enum study_empty_cache { EMPTY_CACHE_NEVER, EMPTY_CACHE_BETWEEN_REPEATS, EMPTY_CACHE_BETWEEN_PHASES };
 
+extern const char *const study_backend_names[]; /* as enum study_backend; NULL-terminated */
+
 /* A named complete input: [point] with some values replaced. */
 struct study_input {
     char *name;
@@ -34,6 +36,7 @@ struct study_boundary {
 struct study {
     /* [study] */
     char *name, *question;
+    char *workload_name;
     const struct workload *workload;
     uint64_t trials, seed, timeout_ns;
     char *until; /* "" none */
@@ -50,6 +53,7 @@ struct study {
     uint64_t settle_ns;
     /* [device] */
     int backend, empty_cache;
+    char *capacity_text;
     uint64_t *capacity; /* one per rank, or one, or none */
     size_t capacities;
     uint64_t overhead;
@@ -85,8 +89,12 @@ void study_release(struct study *study);
 struct reading study_capacity(const struct study *study, uint64_t rank);
 /* Ranks when it can be told without looking at devices: ranks, or the number of capacities. */
 struct reading study_ranks(const struct study *study);
+/* One line a setting, the same for every way to write the same study (hash, resume). */
+void study_add_canonical(const struct study *study, struct text *out);
 /* "key=value;…" of everything that has no column of its own. */
 void study_add_options(const struct study *study, struct text *out);
 void study_add_allocator_settings(const struct study *study, struct text *out);
+/* Cells of [identity], empty_cache and those options of the workload that are columns. */
+void study_describe_own(const struct study *study, struct row *row);
 
 #endif

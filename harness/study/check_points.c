@@ -1,0 +1,99 @@
+#include "harness/study/interpret.h"
+#include "harness/base/units.h"
+
+
+#define RUNS_LIMIT UINT64_C(1000000)
+
+static int check_point(const struct study *study, const struct point *point, struct text *why)
+{
+    return study->workload->check ? study->workload->check(point, study->options, why) : 0;
+}
+
+/* Was anything wrong inside the section of this name? A point made of refused values would only
+ * repeat their errors in other words. */
+static bool is_spoiled(const struct document *document, const struct complaints *complaints,
+                       const char *name)
+{
+    const struct document_section *section = document_find(document, name);
+    if (!section)
+        return false;
+    size_t end = SIZE_MAX;
+    for (size_t i = 0; i < document->count; i++)
+        if (document->sections[i].line > section->line && document->sections[i].line < end)
+            end = document->sections[i].line;
+    for (size_t i = 0; i < complaints->count; i++)
+        if (complaints->list[i].line >= section->line && complaints->list[i].line < end)
+            return true;
+    return false;
+}
+
+static void check_inputs(const struct document *document, const struct study *study,
+                         struct complaints *complaints)
+{
+    struct text why = TEXT_INIT, section = TEXT_INIT;
+    for (size_t i = 0; i < study->input_count && complaints->dropped == 0; i++) {
+        text_clear(&why);
+        text_setf(&section, "input %s", study->inputs[i].name);
+        if (check_point(study, &study->inputs[i].point, &why) != 0 &&
+            !is_spoiled(document, complaints, text_string(&section)))
+            complain(complaints, document_line(document, text_string(&section), ""),
+                     "[%s]: %s", text_string(&section), text_string(&why));
+    }
+    text_release(&section);
+    text_release(&why);
+}
+
+/* The first value that the workload refuses stands for all of its list. */
+static void check_sweep(const struct document *document, const struct study *study,
+                        const struct study_sweep *sweep, struct complaints *complaints)
+{
+    struct text why = TEXT_INIT, section = TEXT_INIT;
+    struct point point = study->point;
+    text_setf(&section, "sweep %s", dimension_facts[sweep->dimension].name);
+    for (size_t i = 0; i < sweep->count; i++) {
+        point.value[sweep->dimension] = reading_of(sweep->values[i]);
+        text_clear(&why);
+        if (check_point(study, &point, &why) == 0)
+            continue;
+        complain(complaints, document_line(document, text_string(&section), "values"),
+                 "values: %s = %llu: %s", dimension_facts[sweep->dimension].name,
+                 (unsigned long long)sweep->values[i], text_string(&why));
+        break;
+    }
+    text_release(&section);
+    text_release(&why);
+}
+
+static void check_amount(const struct document *document, const struct study *study,
+                         struct complaints *complaints)
+{
+    bool asked = false;
+    for (size_t i = 0; i < document->count; i++)
+        asked = asked || section_argument(&document->sections[i], "input") ||
+                section_argument(&document->sections[i], "sweep") ||
+                section_argument(&document->sections[i], "boundary");
+    if (!asked) {
+        complain(complaints, 0,
+                 "nothing to run: no [sweep DIMENSION], [input NAME] or [boundary DIMENSION]");
+        return;
+    }
+    uint64_t points = study->input_count, runs = 0;
+    for (size_t i = 0; i < study->sweep_count; i++)
+        points += study->sweeps[i].count;
+    if (multiply_checked(points, study->trials, &runs) != 0 || runs > RUNS_LIMIT)
+        complain(complaints, document_line(document, "study", "trials"),
+                 "%llu points in %llu trials: at most %llu runs", (unsigned long long)points,
+                 (unsigned long long)study->trials, (unsigned long long)RUNS_LIMIT);
+}
+
+void study_check_points(const struct document *document, const struct study *study,
+                        struct complaints *complaints)
+{
+    check_amount(document, study, complaints);
+    if (!study->workload || is_spoiled(document, complaints, "point") ||
+        is_spoiled(document, complaints, study->workload->name))
+        return;
+    check_inputs(document, study, complaints);
+    for (size_t i = 0; i < study->sweep_count; i++)
+        check_sweep(document, study, &study->sweeps[i], complaints);
+}

@@ -1,0 +1,98 @@
+#include "harness/study/lines.h"
+
+#include <stdlib.h>
+
+static void add(struct complaints *complaints, size_t line, size_t override, const char *format,
+                va_list arguments)
+{
+    if (complaints->count == COMPLAINTS_LIMIT) {
+        complaints->dropped++;
+        return;
+    }
+    if (complaints->count == complaints->room) {
+        complaints->room = complaints->room ? complaints->room * 2 : 16;
+        complaints->list =
+            xrealloc(complaints->list, complaints->room * sizeof *complaints->list);
+    }
+    struct text reason = TEXT_INIT;
+    text_addv(&reason, format, arguments);
+    complaints->list[complaints->count++] =
+        (struct complaint){.line = line, .override = override, .reason = text_detach(&reason)};
+}
+
+void complain(struct complaints *complaints, size_t line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(complaints, line, 0, format, arguments);
+    va_end(arguments);
+}
+
+void complain_of_override(struct complaints *complaints, size_t override, const char *format,
+                          ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    add(complaints, 0, override, format, arguments);
+    va_end(arguments);
+}
+
+/* A complaint about a line that an override wrote is one about the override. */
+static void resolve(struct complaint *complaint, const struct origin *origins, size_t lines)
+{
+    if (complaint->override || complaint->line == 0 || complaint->line > lines)
+        return;
+    complaint->override = origins[complaint->line - 1].override;
+    complaint->line = origins[complaint->line - 1].line;
+}
+
+static int compare(const struct complaint *a, const struct complaint *b)
+{
+    if (a->override != b->override)
+        return a->override < b->override ? -1 : 1;
+    if (a->override == 0 && a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return 0;
+}
+
+/* Insertion keeps complaints about one line in the order in which they were found. */
+static void sort(struct complaint *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct complaint moving = list[i];
+        size_t place = i;
+        while (place > 0 && compare(&moving, &list[place - 1]) < 0) {
+            list[place] = list[place - 1];
+            place--;
+        }
+        list[place] = moving;
+    }
+}
+
+void complaints_print(struct complaints *complaints, const char *name,
+                      const struct origin *origins, size_t lines, const char *const *overrides,
+                      struct text *out)
+{
+    for (size_t i = 0; i < complaints->count; i++)
+        resolve(&complaints->list[i], origins, lines);
+    sort(complaints->list, complaints->count);
+    for (size_t i = 0; i < complaints->count; i++) {
+        const struct complaint *one = &complaints->list[i];
+        if (out->length > 0 && out->data[out->length - 1] != '\n')
+            text_add_char(out, '\n');
+        if (one->override)
+            text_addf(out, "--set %s: %s", overrides[one->override - 1], one->reason);
+        else
+            text_addf(out, "%s:%zu: %s", name, one->line ? one->line : 1, one->reason);
+    }
+    if (complaints->dropped)
+        text_addf(out, "\n%s: %zu more errors", name, complaints->dropped);
+}
+
+void complaints_release(struct complaints *complaints)
+{
+    for (size_t i = 0; i < complaints->count; i++)
+        free(complaints->list[i].reason);
+    free(complaints->list);
+    *complaints = (struct complaints){NULL, 0, 0, 0};
+}

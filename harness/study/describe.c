@@ -1,0 +1,207 @@
+#include "harness/study/interpret.h"
+#include "harness/study/study_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const study_backend_names[] = {"cuda", "simulated", "host", NULL};
+
+void study_release(struct study *study)
+{
+    for (const struct study_table *table = study_tables; table->section; table++)
+        option_release(table->options, (char *)study + table->offset);
+    if (study->workload && study->options)
+        option_release(study->workload->options, study->options);
+    for (size_t i = 0; i < study->input_count; i++)
+        free(study->inputs[i].name);
+    for (size_t i = 0; i < study->sweep_count; i++)
+        free(study->sweeps[i].values);
+    free(study->options);
+    free(study->capacity);
+    free(study->inputs);
+    free(study->sweeps);
+    free(study->boundaries);
+    text_release(&study->frozen);
+    *study = (struct study){.workload = NULL};
+}
+
+struct reading study_capacity(const struct study *study, uint64_t rank)
+{
+    if (study->backend == BACKEND_CUDA || study->capacities == 0)
+        return reading_missing();
+    return reading_of(study->capacity[rank < study->capacities ? rank : 0]);
+}
+
+struct reading study_ranks(const struct study *study)
+{
+    if (study->ranks.known || study->backend == BACKEND_CUDA)
+        return study->ranks;
+    return reading_of(study->capacities);
+}
+
+/* --- the canonical form: what a study means, whatever way it is written in --- */
+
+static void add_canonical(void *user, const char *section, const struct option *option,
+                          const void *target)
+{
+    struct text *out = user;
+    if (key_role(section, option->name) == KEY_PERMISSION)
+        return;
+    text_addf(out, "%s.%s=", section, option->name);
+    option_format(option, target, out);
+    text_add_char(out, '\n');
+}
+
+static void add_point(const struct point *point, struct text *out)
+{
+    for (int i = 0; i < DIMENSIONS; i++)
+        if (point->value[i].known)
+            text_addf(out, " %s=%llu", dimension_facts[i].name,
+                      (unsigned long long)point->value[i].value);
+}
+
+static int compare_inputs(const void *a, const void *b)
+{
+    const struct study_input *const *left = a, *const *right = b;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+/* Sections in an order of their own: which one comes first in the file is no difference. */
+static void add_inputs(const struct study *study, struct text *out)
+{
+    const struct study_input **sorted =
+        xcalloc(study->input_count + 1, sizeof(const struct study_input *));
+    for (size_t i = 0; i < study->input_count; i++)
+        sorted[i] = &study->inputs[i];
+    qsort(sorted, study->input_count, sizeof(const struct study_input *), compare_inputs);
+    for (size_t i = 0; i < study->input_count; i++) {
+        text_addf(out, "input %s:", sorted[i]->name);
+        add_point(&sorted[i]->point, out);
+        text_add_char(out, '\n');
+    }
+    free(sorted);
+}
+
+static void add_sweep(const struct study_sweep *sweep, struct text *out)
+{
+    text_addf(out, "sweep %s:", dimension_facts[sweep->dimension].name);
+    for (size_t i = 0; i < sweep->count; i++)
+        text_addf(out, " %llu", (unsigned long long)sweep->values[i]);
+    text_add_char(out, '\n');
+}
+
+void study_add_canonical(const struct study *study, struct text *out)
+{
+    study_each_key(study, add_canonical, out);
+    add_inputs(study, out);
+    for (int dimension = 0; dimension < DIMENSIONS; dimension++) {
+        for (size_t i = 0; i < study->sweep_count; i++)
+            if ((int)study->sweeps[i].dimension == dimension)
+                add_sweep(&study->sweeps[i], out);
+        for (size_t i = 0; i < study->boundary_count; i++) {
+            const struct study_boundary *boundary = &study->boundaries[i];
+            if ((int)boundary->dimension == dimension)
+                text_addf(out, "boundary %s: %llu to %llu step %llu confirm %llu\n",
+                          dimension_facts[dimension].name, (unsigned long long)boundary->from,
+                          (unsigned long long)boundary->to, (unsigned long long)boundary->step,
+                          (unsigned long long)boundary->confirm);
+        }
+    }
+}
+
+/* FNV-1a, 64 bits. */
+void study_hash(const struct study *study, char hash[24])
+{
+    static const char digits[] = "0123456789abcdef";
+    struct text canonical = TEXT_INIT;
+    uint64_t value = UINT64_C(0xcbf29ce484222325);
+    study_add_canonical(study, &canonical);
+    for (size_t i = 0; i < canonical.length; i++)
+        value = (value ^ (unsigned char)canonical.data[i]) * UINT64_C(0x100000001b3);
+    memcpy(hash, "s-", 3);
+    for (int i = 0; i < 16; i++)
+        hash[2 + i] = digits[value >> (60 - 4 * i) & 15];
+    hash[18] = '\0';
+    text_release(&canonical);
+}
+
+/* --- key=value;… as it stands in a row --- */
+
+static void add_pair(struct text *out, const struct option *option, const void *target)
+{
+    struct text value = TEXT_INIT;
+    option_format(option, target, &value);
+    if (value.length > 0)
+        text_addf(out, "%s%s=", out->length > 0 ? ";" : "", option->name);
+    for (size_t i = 0; i < value.length; i++) {
+        if (value.data[i] == ';' || value.data[i] == '\\')
+            text_add_char(out, '\\');
+        text_add_char(out, value.data[i]);
+    }
+    text_release(&value);
+}
+
+static bool is_default(const struct option *option, const void *target)
+{
+    struct option row = *option;
+    struct reading room[2] = {{0, false}}; /* for a value of any type */
+    struct text given = TEXT_INIT, usual = TEXT_INIT;
+    row.offset = 0;
+    option_defaults((const struct option[]){row, {.name = NULL}}, room);
+    option_format(&row, room, &usual);
+    option_format(option, target, &given);
+    bool same = option->fallback && strcmp(text_string(&given), text_string(&usual)) == 0;
+    option_release((const struct option[]){row, {.name = NULL}}, room);
+    text_release(&given);
+    text_release(&usual);
+    return same;
+}
+
+/* A workload's own options are always given: they are what was computed. */
+static void add_option(void *user, const char *section, const struct option *option,
+                       const void *target)
+{
+    bool own = workload_find(section) != NULL;
+    if (key_role(section, option->name) == KEY_OF_RUN &&
+        (own || !is_default(option, target)))
+        add_pair(user, option, target);
+}
+
+void study_add_options(const struct study *study, struct text *out)
+{
+    struct text pairs = TEXT_INIT;
+    study_each_key(study, add_option, &pairs);
+    text_add(out, text_string(&pairs));
+    text_release(&pairs);
+}
+
+void study_add_allocator_settings(const struct study *study, struct text *out)
+{
+    struct text pairs = TEXT_INIT;
+    for (const struct option *option = allocator_options; option->name; option++)
+        add_pair(&pairs, option, &study->allocator_setting);
+    text_add(out, text_string(&pairs));
+    text_release(&pairs);
+}
+
+/* --- settings that have a column of their own under the key's name --- */
+
+static void set_own(void *user, const char *section, const struct option *option,
+                    const void *target)
+{
+    bool own = workload_find(section) != NULL;
+    if (!own && strcmp(option->name, "empty_cache") != 0 && strcmp(section, "identity") != 0)
+        return;
+    int column = column_find(option->name);
+    struct text value = TEXT_INIT;
+    option_format(option, target, &value);
+    if (column >= 0 && value.length > 0 &&
+        row_parse_cell(user, (enum column)column, text_string(&value), value.length) != 0)
+        row_clear(user, (enum column)column);
+    text_release(&value);
+}
+
+void study_describe_own(const struct study *study, struct row *row)
+{
+    study_each_key(study, set_own, row);
+}

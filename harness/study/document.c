@@ -1,0 +1,87 @@
+#include "harness/study/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+    const struct document_section *left = *(struct document_section *const *)a;
+    const struct document_section *right = *(struct document_section *const *)b;
+    int order = strcmp(left->name, right->name);
+    if (order != 0)
+        return order;
+    return left->line < right->line ? -1 : left->line > right->line;
+}
+
+static void forget_keys(struct document_section *section)
+{
+    for (size_t i = 0; i < section->count; i++) {
+        free(section->keys[i].name);
+        free(section->keys[i].value);
+    }
+    section->count = 0;
+}
+
+void document_check_duplicates(struct document *document, struct complaints *complaints)
+{
+    struct document_section **sorted = xcalloc(document->count + 1, sizeof(struct document_section *));
+    for (size_t i = 0; i < document->count; i++)
+        sorted[i] = &document->sections[i];
+    qsort(sorted, document->count, sizeof(struct document_section *), by_name);
+    size_t first = 0;
+    for (size_t i = 1; i < document->count; i++) {
+        if (strcmp(sorted[i]->name, sorted[first]->name) != 0) {
+            first = i;
+            continue;
+        }
+        complain(complaints, sorted[i]->line, "section [%s] is already in line %zu",
+                 sorted[i]->name, sorted[first]->line);
+        forget_keys(sorted[i]);
+        sorted[i]->duplicate = true;
+    }
+    free(sorted);
+}
+
+void document_release(struct document *document)
+{
+    for (size_t i = 0; i < document->count; i++) {
+        forget_keys(&document->sections[i]);
+        free(document->sections[i].keys);
+        free(document->sections[i].name);
+    }
+    free(document->sections);
+    *document = (struct document){NULL, 0, 0};
+}
+
+const struct document_section *document_find(const struct document *document, const char *name)
+{
+    for (size_t i = 0; i < document->count; i++)
+        if (strcmp(document->sections[i].name, name) == 0)
+            return &document->sections[i];
+    return NULL;
+}
+
+const struct document_key *section_find(const struct document_section *section, const char *key)
+{
+    for (size_t i = 0; section && i < section->count; i++)
+        if (strcmp(section->keys[i].name, key) == 0)
+            return &section->keys[i];
+    return NULL;
+}
+
+size_t document_line(const struct document *document, const char *section, const char *key)
+{
+    const struct document_section *found = document_find(document, section);
+    const struct document_key *at = section_find(found, key);
+    if (at)
+        return at->line;
+    return found ? found->line : 0;
+}
+
+const char *section_argument(const struct document_section *section, const char *kind)
+{
+    size_t length = strlen(kind);
+    if (strncmp(section->name, kind, length) != 0 || section->name[length] != ' ')
+        return NULL;
+    return section->name + length + 1;
+}

@@ -1,0 +1,38 @@
+/* document: the sections and keys of a study file, not yet understood. Internal to the room. */
+#ifndef HIGHWATER_STUDY_DOCUMENT_H
+#define HIGHWATER_STUDY_DOCUMENT_H
+
+#include "harness/study/lines.h"
+
+struct document_key {
+    char *name, *value;
+    size_t line;
+};
+struct document_section {
+    char *name;
+    size_t line;
+    bool duplicate; /* of an earlier one: not read */
+    struct document_key *keys;
+    size_t count, room;
+};
+struct document {
+    struct document_section *sections; /* in file order */
+    size_t count, room;
+};
+
+/* Reads through inih (study.c). Malformed lines are complained of and left out. */
+void document_read(const struct text *bytes, struct document *document,
+                   struct complaints *complaints);
+/* Complains of sections of the same name; the later ones lose their keys. */
+void document_check_duplicates(struct document *document, struct complaints *complaints);
+void document_release(struct document *document);
+
+/* NULL: not there. */
+const struct document_section *document_find(const struct document *document, const char *name);
+const struct document_key *section_find(const struct document_section *section, const char *key);
+/* The line to complain about: of the key, else of the section, else 0. */
+size_t document_line(const struct document *document, const char *section, const char *key);
+/* What follows "kind " in a section's name, or NULL: "batch" of "sweep batch". */
+const char *section_argument(const struct document_section *section, const char *kind);
+
+#endif

@@ -1,0 +1,182 @@
+#include "harness/study/interpret.h"
+#include "harness/study/sections.h"
+#include "harness/study/study_options.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION_KEYS 64
+
+/* Keys already met in a section. */
+struct met {
+    const struct option *option[SECTION_KEYS];
+    size_t line[SECTION_KEYS];
+    size_t count;
+};
+
+static const struct option *find_exact(const struct option *table, const char *key)
+{
+    for (; table && table->name; table++)
+        if (strcmp(table->name, key) == 0)
+            return table;
+    return NULL;
+}
+
+static const char *elsewhere(const char *key)
+{
+    for (const struct study_table *table = study_tables; table->section; table++)
+        if (find_exact(table->options, key))
+            return table->section;
+    return NULL;
+}
+
+static void complain_unknown(const struct document_section *section,
+                             const struct document_key *key, const struct study_scope *scopes,
+                             struct complaints *complaints)
+{
+    const struct option *tables[STUDY_SCOPES] = {NULL};
+    for (size_t i = 0; scopes[i].options; i++)
+        tables[i] = scopes[i].options;
+    const char *nearest = option_nearest(tables, key->name);
+    const char *other = elsewhere(key->name);
+    if (nearest)
+        complain(complaints, key->line, "unknown key \"%s\" in [%s]; did you mean \"%s\"?",
+                 key->name, section->name, nearest);
+    else if (other)
+        complain(complaints, key->line, "unknown key \"%s\" in [%s]; it belongs in [%s]",
+                 key->name, section->name, other);
+    else
+        complain(complaints, key->line, "unknown key \"%s\" in [%s]", key->name,
+                 section->name);
+}
+
+static void take_key(const struct document_section *section, const struct document_key *key,
+                     const struct study_scope *scopes, struct met *met,
+                     struct complaints *complaints)
+{
+    const struct option *option = NULL;
+    const struct study_scope *scope = scopes;
+    for (; scope->options && !option; scope += option ? 0 : 1)
+        option = find_exact(scope->options, key->name);
+    if (!option) {
+        complain_unknown(section, key, scopes, complaints);
+        return;
+    }
+    for (size_t i = 0; i < met->count; i++) {
+        if (met->option[i] == option) {
+            complain(complaints, key->line, "key \"%s\" is already in line %zu", key->name,
+                     met->line[i]);
+            return;
+        }
+    }
+    assert(met->count < SECTION_KEYS);
+    met->option[met->count] = option;
+    met->line[met->count++] = key->line;
+    struct text why = TEXT_INIT;
+    if (option_set(option, scope->target, key->value, &why) != 0)
+        complain(complaints, key->line, "%s%s", text_string(&why),
+                 strstr(key->value, " #") ? " (a comment after a value starts with ;)" : "");
+    text_release(&why);
+}
+
+void study_take_section(const struct document_section *section, const char *name,
+                         const struct study_scope *scopes, struct complaints *complaints)
+{
+    struct met met = {.count = 0};
+    for (size_t i = 0; section && i < section->count; i++)
+        take_key(section, &section->keys[i], scopes, &met, complaints);
+    for (; scopes->options; scopes++) {
+        for (const struct option *option = scopes->options; option->name; option++) {
+            bool given = option->fallback != NULL;
+            for (size_t i = 0; i < met.count && !given; i++)
+                given = met.option[i] == option;
+            if (!given)
+                complain(complaints, section ? section->line : 0, "[%s] needs the key \"%s\"",
+                         name, option->name);
+        }
+    }
+}
+
+static void take_fixed_sections(const struct document *document, struct study *study,
+                                struct complaints *complaints)
+{
+    for (const struct study_table *table = study_tables; table->section;) {
+        const char *name = table->section;
+        struct study_scope scopes[STUDY_SCOPES] = {{NULL, NULL}};
+        for (size_t i = 0; table->section && strcmp(table->section, name) == 0; i++, table++) {
+            assert(i + 1 < STUDY_SCOPES);
+            scopes[i] = (struct study_scope){table->options, (char *)study + table->offset};
+        }
+        study_take_section(document_find(document, name), name, scopes, complaints);
+    }
+}
+
+static void choose_workload(const struct document *document, struct study *study,
+                            struct complaints *complaints)
+{
+    const char *names[32] = {NULL};
+    size_t count = 0;
+    for (; workloads[count] && count + 1 < 32; count++)
+        names[count] = workloads[count]->name;
+    if (!study->workload_name)
+        return;
+    study->workload = workload_find(study->workload_name);
+    if (study->workload)
+        return;
+    size_t line = document_line(document, "study", "workload");
+    for (size_t i = 0; later_workloads[i]; i++) {
+        if (strcmp(later_workloads[i], study->workload_name) == 0) {
+            complain(complaints, line, "workload: \"%s\" is not yet possible", study->workload_name);
+            return;
+        }
+    }
+    struct text reason = TEXT_INIT;
+    text_addf(&reason, "workload: \"%s\" is none of", study->workload_name);
+    for (size_t i = 0; i < count; i++)
+        text_addf(&reason, "%s %s", i ? "," : "", names[i]);
+    const char *nearest = text_nearest(study->workload_name, names);
+    if (nearest)
+        text_addf(&reason, "; did you mean \"%s\"?", nearest);
+    complain(complaints, line, "%s", text_string(&reason));
+    text_release(&reason);
+}
+
+static void take_own_section(const struct document *document, struct study *study,
+                             struct complaints *complaints)
+{
+    const struct workload *workload = study->workload;
+    if (!workload || !workload->options)
+        return;
+    study->options = xcalloc(1, workload->options_size);
+    option_defaults(workload->options, study->options);
+    struct study_scope scopes[] = {{workload->options, study->options}, {NULL, NULL}};
+    study_take_section(document_find(document, workload->name), workload->name, scopes, complaints);
+}
+
+void study_check_dimensions(const struct document_section *section,
+                                   const struct study *study, struct complaints *complaints)
+{
+    for (size_t i = 0; section && study->workload && i < section->count; i++) {
+        int dimension = dimension_find(section->keys[i].name);
+        if (dimension >= 0 && !(study->workload->dimensions >> dimension & 1))
+            complain(complaints, section->keys[i].line, "workload %s has no %s",
+                     study->workload->name, section->keys[i].name);
+    }
+}
+
+void study_fill(const struct document *document, struct study *study,
+                struct complaints *complaints)
+{
+    *study = (struct study){.workload = NULL};
+    for (const struct study_table *table = study_tables; table->section; table++)
+        option_defaults(table->options, (char *)study + table->offset);
+    take_fixed_sections(document, study, complaints);
+    choose_workload(document, study, complaints);
+    take_own_section(document, study, complaints);
+    for (int i = 0; i < DIMENSIONS; i++)
+        study->point.value[i].known = study->workload && study->workload->dimensions >> i & 1;
+    study_check_dimensions(document_find(document, "point"), study, complaints);
+    for (size_t i = 0; i < document->count; i++)
+        study_take_named(&document->sections[i], study, complaints);
+}

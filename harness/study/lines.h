@@ -1,0 +1,65 @@
+/* lines: the bytes of a study file as lines, with what is wrong about their form; and complaints,
+ * the list of everything wrong with a file. Internal to the study room.
+ *
+ * Form of a line, after blanks at both ends:
+ *   nothing, or a comment that starts with ; or #
+ *   [name]        blanks inside count as one space; only a comment may follow
+ *   key = value   key of letters, digits, _ and -; the first = separates (: does not); a comment
+ *                 is a blank followed by ; anywhere after the =
+ * Everything is UTF-8 without control bytes; a byte-order mark may stand first; LF or CRLF.
+ */
+#ifndef HIGHWATER_STUDY_LINES_H
+#define HIGHWATER_STUDY_LINES_H
+
+#include "harness/base/text.h"
+
+#define STUDY_FILE_LIMIT ((size_t)1 << 20) /* bytes of a study file */
+#define STUDY_LINE_LIMIT ((size_t)65536)   /* bytes of a line without its end */
+#define STUDY_NAME_LIMIT ((size_t)48)      /* bytes of a section's name, or a key */
+
+enum line_kind { LINE_BLANK, LINE_SECTION, LINE_KEY, LINE_BAD };
+struct line {
+    enum line_kind kind;
+    bool opens;           /* BAD: meant as a section, so that the keys below belong nowhere */
+    size_t start, length; /* in the bytes, without the line's end */
+    size_t value_start, value_length; /* KEY: the value, in the bytes */
+    char *text;                       /* SECTION: name, KEY: key, BAD: reason; else NULL */
+};
+struct lines {
+    struct line *line;
+    size_t count;
+};
+void lines_scan(const struct text *bytes, struct lines *lines);
+void lines_release(struct lines *lines);
+/* A name as it stands in a [section]: outer blanks dropped, inner ones one space each. */
+char *section_name(const char *bytes, size_t length) MUST_CHECK;
+
+/* Where a line of the frozen study comes from. */
+struct origin {
+    size_t line;     /* of the file, from 1 */
+    size_t override; /* the override that wrote it, from 1; 0: none */
+};
+
+struct complaint {
+    size_t line; /* of the frozen study, from 1; 0: about the whole file */
+    size_t override; /* about an override itself, from 1; 0: about the line */
+    char *reason;
+};
+struct complaints {
+    struct complaint *list;
+    size_t count, room;
+    size_t dropped; /* beyond COMPLAINTS_LIMIT */
+};
+#define COMPLAINTS_LIMIT ((size_t)1000)
+void complain(struct complaints *complaints, size_t line, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+void complain_of_override(struct complaints *complaints, size_t override, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+/* Appends them in line order as "NAME:LINE: reason", then those of overrides as
+ * "--set OVERRIDE: reason". `origins` has `lines` entries. */
+void complaints_print(struct complaints *complaints, const char *name,
+                      const struct origin *origins, size_t lines, const char *const *overrides,
+                      struct text *out);
+void complaints_release(struct complaints *complaints);
+
+#endif

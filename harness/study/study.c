@@ -1,0 +1,165 @@
+#include "harness/study/study.h"
+
+#include "harness/base/file.h"
+#include "harness/study/freeze.h"
+#include "harness/study/interpret.h"
+
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* inih cuts lines at 200 bytes and sections at 49, joins indented lines to the key above, takes
+ * "key: value", reports duplicates as if nothing were wrong, and tells no line numbers. So it is
+ * handed one well-formed line at a time (lines.c has judged the form), never indented, never
+ * filling its buffer; and a value is taken from the line itself, not from what fitted into the
+ * buffer. What the packaged version does with the rest no longer matters. */
+struct walk {
+    const struct text *bytes;
+    const struct lines *lines;
+    size_t next;      /* line to hand out */
+    bool nowhere;     /* below a malformed section: its keys are not judged */
+    size_t handed;    /* keys handed out and not yet come back */
+    struct document *document;
+    struct complaints *complaints;
+};
+
+static void open_section(struct document *document, const char *name, size_t line)
+{
+    if (document->count == document->room) {
+        document->room = document->room ? document->room * 2 : 16;
+        document->sections =
+            xrealloc(document->sections, document->room * sizeof *document->sections);
+    }
+    document->sections[document->count++] =
+        (struct document_section){.name = xstrdup(name), .line = line};
+}
+
+/* Decides whether inih is to see this line. */
+static bool is_for_inih(struct walk *walk, const struct line *line, size_t number)
+{
+    switch (line->kind) {
+    case LINE_BLANK:
+        return false;
+    case LINE_BAD:
+        complain(walk->complaints, number, "%s", line->text);
+        walk->nowhere = walk->nowhere || line->opens;
+        return false;
+    case LINE_SECTION:
+        walk->nowhere = false;
+        open_section(walk->document, line->text, number);
+        return true;
+    case LINE_KEY:
+        if (walk->document->count == 0 && !walk->nowhere)
+            complain(walk->complaints, number, "\"%s\" stands before the first section",
+                     line->text);
+        return walk->document->count > 0 && !walk->nowhere;
+    }
+    return false;
+}
+
+static char *next_line(char *buffer, int size, void *user)
+{
+    struct walk *walk = user;
+    while (walk->next < walk->lines->count) {
+        const struct line *line = &walk->lines->line[walk->next++];
+        if (!is_for_inih(walk, line, walk->next))
+            continue;
+        struct text canonical = TEXT_INIT;
+        if (line->kind == LINE_SECTION) {
+            text_addf(&canonical, "[%s]", line->text);
+        } else {
+            text_addf(&canonical, "%s=", line->text);
+            text_add_bytes(&canonical, walk->bytes->data + line->value_start,
+                           line->value_length);
+            walk->handed++;
+        }
+        /* A newer inih skips what follows a buffer that was filled without a newline. */
+        size_t room = (size_t)size - 2;
+        size_t length = canonical.length < room ? canonical.length : room;
+        memcpy(buffer, canonical.data, length);
+        memcpy(buffer + length, "\n", 2);
+        text_release(&canonical);
+        return buffer;
+    }
+    return NULL;
+}
+
+static int take_key(void *user, const char *section, const char *name, const char *cut_value)
+{
+    struct walk *walk = user;
+    struct document_section *open = &walk->document->sections[walk->document->count - 1];
+    const struct line *line = &walk->lines->line[walk->next - 1];
+    (void)cut_value;
+    if (strcmp(section, open->name) != 0 || strcmp(name, line->text) != 0)
+        return 0;
+    if (open->count == open->room) {
+        open->room = open->room ? open->room * 2 : 8;
+        open->keys = xrealloc(open->keys, open->room * sizeof *open->keys);
+    }
+    open->keys[open->count++] = (struct document_key){
+        .name = xstrdup(name),
+        .value = xstrndup(walk->bytes->data + line->value_start, line->value_length),
+        .line = walk->next};
+    walk->handed--;
+    return 1;
+}
+
+void document_read(const struct text *bytes, struct document *document,
+                   struct complaints *complaints)
+{
+    struct lines lines;
+    *document = (struct document){NULL, 0, 0};
+    lines_scan(bytes, &lines);
+    struct walk walk = {.bytes = bytes,
+                        .lines = &lines,
+                        .document = document,
+                        .complaints = complaints};
+    int bad_line = ini_parse_stream(next_line, &walk, take_key, &walk);
+    if (bad_line != 0 || walk.handed != 0)
+        complain(complaints, 0, "the INI library reads this file differently");
+    lines_release(&lines);
+    document_check_duplicates(document, complaints);
+}
+
+int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
+                size_t count, struct study *study, struct text *errors)
+{
+    if (bytes->length > STUDY_FILE_LIMIT) {
+        text_addf(errors, "%s:1: file of %zu bytes: at most %zu can be read", name,
+                  bytes->length, STUDY_FILE_LIMIT);
+        return -1;
+    }
+    struct complaints complaints = {NULL, 0, 0, 0};
+    struct frozen frozen;
+    struct document document;
+    struct study result;
+    freeze(bytes, overrides, count, &frozen, &complaints);
+    document_read(&frozen.bytes, &document, &complaints);
+    study_fill(&document, &result, &complaints);
+    study_check(&document, &result, &complaints);
+    document_release(&document);
+    int outcome = complaints.count > 0 ? -1 : 0;
+    if (outcome == 0) {
+        result.frozen = frozen.bytes;
+        frozen.bytes = (struct text)TEXT_INIT;
+        study_hash(&result, result.hash);
+        *study = result;
+    } else {
+        complaints_print(&complaints, name, frozen.origin, frozen.lines, overrides, errors);
+        study_release(&result);
+    }
+    complaints_release(&complaints);
+    frozen_release(&frozen);
+    return outcome;
+}
+
+int study_read(const char *path, const char *const *overrides, size_t count,
+               struct study *study, struct text *errors)
+{
+    struct text bytes = TEXT_INIT;
+    int outcome = file_read(path, STUDY_FILE_LIMIT, &bytes, errors);
+    if (outcome == 0)
+        outcome = study_parse(path, &bytes, overrides, count, study, errors);
+    text_release(&bytes);
+    return outcome;
+}
