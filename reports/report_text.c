@@ -120,8 +120,9 @@ static void add_devices(struct text *out, const struct group *group)
                    same(group->lines[j].capacity, line->capacity);
         if (said || !line->capacity.known)
             continue;
-        text_addf(out, " device %s: %" PRIu64 " bytes = ",
-                  line->device[0] ? line->device : DASH, line->capacity.value);
+        text_addf(out,
+                  " device %s: %" PRIu64 " bytes = ", line->device[0] ? line->device : DASH,
+                  line->capacity.value);
         text_add_gb(out, line->capacity.value);
         text_add(out, " = ");
         text_add_gib(out, line->capacity.value);
@@ -136,8 +137,8 @@ static void add_group(struct text *out, const struct group *group)
     bool observed = strcmp(first->evidence, "observed") == 0;
     text_addf(out, "\n%s: study %s, %s%s%s, workload %s on %s\n",
               observed ? "observed" : "computed (nothing here was read from a device)",
-              first->study, first->role, first->dimension[0] ? " of " : "",
-              first->dimension, first->workload, first->backend);
+              first->study, first->role, first->dimension[0] ? " of " : "", first->dimension,
+              first->workload, first->backend);
     if (workload && workload->caution)
         text_addf(out, " %s\n", workload->caution);
     add_devices(out, group);
@@ -158,9 +159,10 @@ static void add_counts(struct text *out, const struct run_lines *lines)
     text_addf(out, "%zu of %zu runs on their ranks fitted", fits, lines->count);
     if (open)
         text_addf(out, "; %zu have no closing row", open);
-    text_add(out, "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
-                  "not finish, a lower bound\nallocated is part of reserved: never add them; "
-                  "device used counts every process on the card\n");
+    text_add(out,
+             "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
+             "not finish, a lower bound\nallocated is part of reserved: never add them; "
+             "device used counts every process on the card\n");
 }
 
 int report_text(const char *path, struct text *out, struct text *why)

@@ -37,9 +37,10 @@ static int compare_lines(const void *a, const void *b)
 
 static void line_release(struct run_line *line)
 {
-    char **texts[] = {&line->evidence, &line->backend, &line->study,  &line->workload,
-                      &line->role,     &line->dimension, &line->input, &line->run,
-                      &line->device,   &line->fits,    &line->failed_phase, &line->refused_by};
+    char **texts[] = {&line->evidence, &line->backend,      &line->study,
+                      &line->workload, &line->role,         &line->dimension,
+                      &line->input,    &line->run,          &line->device,
+                      &line->fits,     &line->failed_phase, &line->refused_by};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(*texts[i]);
 }
@@ -114,7 +115,8 @@ static struct run_line *find_line(struct run_lines *lines, const struct row *row
 {
     for (size_t i = lines->count; i-- > 0;) {
         struct run_line *line = &lines->lines[i];
-        if (!same_text(line->run, row, COLUMN_run) || !same_text(line->study, row, COLUMN_study) ||
+        if (!same_text(line->run, row, COLUMN_run) ||
+            !same_text(line->study, row, COLUMN_study) ||
             !same_text(line->evidence, row, COLUMN_evidence))
             return NULL;
         if (compare_readings(line->rank, row_count(row, COLUMN_rank)) == 0)

@@ -24,7 +24,8 @@ struct run_lines {
 int run_lines_read(const char *path, struct run_lines *lines, uint64_t *rows, struct text *tear,
                    struct text *why) MUST_CHECK;
 void run_lines_release(struct run_lines *lines);
-/* Orders by what makes a table of its own: evidence, backend, study, workload, role, dimension. */
+/* Orders by what makes a table of its own: evidence, backend, study, workload, role, dimension.
+ */
 int run_line_group(const struct run_line *a, const struct run_line *b);
 
 #endif

@@ -12,27 +12,40 @@ struct everywhere {
     bool help, quiet, verbose;
 };
 static const struct option everywhere_options[] = {
-    {.name = "help", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, help),
-     .fallback = "no", .help = "print this and stop (-h)"},
-    {.name = "quiet", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, quiet),
-     .fallback = "no", .help = "errors only on standard error (-q)"},
-    {.name = "verbose", .type = OPTION_FLAG, .offset = offsetof(struct everywhere, verbose),
-     .fallback = "no", .help = "more on standard error (-v)"},
+    {.name = "help",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct everywhere, help),
+     .fallback = "no",
+     .help = "print this and stop (-h)"},
+    {.name = "quiet",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct everywhere, quiet),
+     .fallback = "no",
+     .help = "errors only on standard error (-q)"},
+    {.name = "verbose",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct everywhere, verbose),
+     .fallback = "no",
+     .help = "more on standard error (-v)"},
     {.name = NULL},
 };
 
+#define OUTPUT_ROW                                                                             \
+    {                                                                                          \
+        .name = "output", .type = OPTION_TEXT,                                                 \
+        .offset = offsetof(struct output_option, output), .fallback = "",                      \
+        .help = "PATH: new file for the result, instead of standard output (-o)"               \
+    }
 const struct option output_options[] = {
-    {.name = "output", .type = OPTION_TEXT, .offset = offsetof(struct output_option, output),
-     .fallback = "", .help = "new file for the result, instead of standard output (-o)"},
-    {.name = "json", .type = OPTION_FLAG, .offset = offsetof(struct output_option, json),
-     .fallback = "no", .help = "the result as JSON"},
+    OUTPUT_ROW,
+    {.name = "json",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct output_option, json),
+     .fallback = "no",
+     .help = "the result as JSON"},
     {.name = NULL},
 };
-const struct option output_only_options[] = {
-    {.name = "output", .type = OPTION_TEXT, .offset = offsetof(struct output_option, output),
-     .fallback = "", .help = "new file for the result, instead of standard output (-o)"},
-    {.name = NULL},
-};
+const struct option output_only_options[] = {OUTPUT_ROW, {.name = NULL}};
 
 /* What is being read: the call as its command will see it, and the facility's own options. */
 struct parsing {
@@ -107,7 +120,8 @@ void command_add_flag(struct text *out, const char *name)
         text_add_char(out, *name == '_' ? '-' : *name);
 }
 
-static const struct option *find_option(struct parsing *parsing, const char *name, void **target)
+static const struct option *find_option(struct parsing *parsing, const char *name,
+                                        void **target)
 {
     struct option_part part;
     for (size_t i = 0; command_part(parsing->command, i, &part); i++) {
@@ -264,8 +278,8 @@ int command_write(const struct text *out, const char *path)
     } else if (path && path[0]) {
         if (file_create(path, out->data, out->length, &why) != 0)
             code = EXIT_FAILURE;
-    } else if (file_write_all(STDOUT_FILENO, out->data, out->length, "standard output",
-                              &why) != 0) {
+    } else if (file_write_all(STDOUT_FILENO, out->data, out->length, "standard output", &why) !=
+               0) {
         code = EXIT_FAILURE;
     }
     if (code != EXIT_SUCCESS)

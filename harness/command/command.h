@@ -41,10 +41,10 @@ struct command {
     const char *summary;  /* one line */
     const char *operands; /* shown after the name: "STUDY.ini"; NULL: it takes none */
     size_t operand_min, operand_max;
-    const char *about;     /* further lines of the help; NULL: none */
-    const char *output;    /* the option that -o stands for; NULL: none */
-    const char *not_yet;   /* non-NULL: refused with these words */
-    const char *repeated;  /* the one option that may be given again; NULL: none */
+    const char *about;    /* further lines of the help; NULL: none */
+    const char *output;   /* the option that -o stands for; NULL: none */
+    const char *not_yet;  /* non-NULL: refused with these words */
+    const char *repeated; /* the one option that may be given again; NULL: none */
     size_t options_size;
     const struct option_part *parts; /* NULL: none */
     /* Further parts, all collected, index 0, 1, …; false after the last. NULL: none. */
@@ -62,7 +62,8 @@ extern const struct command command_estimate, command_environment, command_measu
 /* argv[0] is the program. Returns the exit code. */
 int command_main(int argc, char **argv);
 
-/* For struct output_option: --output and --json, the same words in every command that prints. */
+/* For struct output_option: --output and --json, the same words in every command that prints.
+ */
 struct output_option {
     char *output; /* NULL: standard output; the facility writes the file */
     bool json;
@@ -83,8 +84,8 @@ void command_log_lines(const char *lines);
 bool command_part(const struct command *command, size_t index, struct option_part *part);
 int command_run(const struct command *command, int argc, char **argv);
 void command_help(const struct command *command, struct text *out);
-/* Writes the whole text to the file, or to standard output when it is "" or NULL, and makes sure
- * that it arrived. Returns the exit code; the reason was logged. */
+/* Writes the whole text to the file, or to standard output when it is "" or NULL, and makes
+ * sure that it arrived. Returns the exit code; the reason was logged. */
 int command_write(const struct text *out, const char *path) MUST_CHECK;
 
 #endif

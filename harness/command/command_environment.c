@@ -28,7 +28,7 @@ static void add_scalar(const struct json *value, struct text *out)
         text_add_escaped(out, string, strlen(string), 0);
     else if (json_count(value, &count) == 0)
         text_addf(out, "%" PRIu64, count);
-    else if (json_real(value, &real) == 0)
+    else if (json_number(value, &real) == 0)
         text_addf(out, "%g", real);
     else if (json_flag(value, &flag) == 0)
         text_add(out, flag ? "yes" : "no");
@@ -36,7 +36,8 @@ static void add_scalar(const struct json *value, struct text *out)
         text_add(out, "—");
 }
 
-/* The document as an outline: objects indented under their key, list elements under a number. */
+/* The document as an outline: objects indented under their key, list elements under a number.
+ */
 static void print_value(const char *key, const struct json *value, int depth, struct text *out)
 {
     text_addf(out, "%*s%s", 2 * depth, "", key);
@@ -73,8 +74,9 @@ static const struct option_part parts[] = {{.table = output_options}, {.table = 
 const struct command command_environment = {
     .name = "environment",
     .summary = "devices, driver, CUDA, cuBLAS, MPI, allocator settings, host",
-    .about = "Opens no device itself: devices are read through NVML, versions of CUDA and cuBLAS\n"
-             "are asked of highwater-workload. What nobody could tell is shown as —.",
+    .about =
+        "Opens no device itself: devices are read through NVML, versions of CUDA and cuBLAS\n"
+        "are asked of highwater-workload. What nobody could tell is shown as —.",
     .output = "output",
     .options_size = sizeof(struct output_option),
     .parts = parts,

@@ -23,26 +23,46 @@ static const char *const kv_layouts[] = {"static", "grow", "paged", NULL};
 static const struct option estimate_options[] = {
     {.name = "parameters", .type = NUMBER(parameters), .help = "weights: how many numbers"},
     {.name = "bits", .type = NUMBER(bits), .maximum = 64, .help = "weights: bits of each"},
-    {.name = "reserve_gib", .type = OPTION_REAL, .offset = offsetof(struct numbers, reserve_gib),
-     .fallback = "0", .help = "GiB assumed for all that is not counted; a hypothesis"},
+    {.name = "reserve_gib",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct numbers, reserve_gib),
+     .fallback = "0",
+     .help = "GiB assumed for all that is not counted; a hypothesis"},
     {.name = "layers", .type = NUMBER(cache.layers), .help = "KV cache: layers that have one"},
     {.name = "heads", .type = NUMBER(heads), .help = "query heads; stands in for kv-heads"},
-    {.name = "kv_heads", .type = NUMBER(cache.kv_heads),
+    {.name = "kv_heads",
+     .type = NUMBER(cache.kv_heads),
      .help = "KV cache: key/value heads (num_key_value_heads); absent: heads"},
     {.name = "head_dim", .type = NUMBER(cache.head_dim), .help = "KV cache: numbers per head"},
     {.name = "context", .type = NUMBER(cache.context), .help = "KV cache: tokens per sequence"},
-    {.name = "sequences", .type = NUMBER(cache.sequences), .fallback = "1",
+    {.name = "sequences",
+     .type = NUMBER(cache.sequences),
+     .fallback = "1",
      .help = "KV cache: sequences resident at once"},
-    {.name = "kv_bits", .type = NUMBER(cache.bits), .maximum = 64, .fallback = "16",
+    {.name = "kv_bits",
+     .type = NUMBER(cache.bits),
+     .maximum = 64,
+     .fallback = "16",
      .help = "KV cache: bits of each number"},
-    {.name = "window", .type = OPTION_COUNT, .offset = offsetof(struct numbers, window),
-     .fallback = "0", .help = "KV cache: tokens kept per sequence; 0: all",
+    {.name = "window",
+     .type = OPTION_COUNT,
+     .offset = offsetof(struct numbers, window),
+     .fallback = "0",
+     .help = "KV cache: tokens kept per sequence; 0: all",
      .not_yet = "all tokens are counted"},
-    {.name = "kv_layout", .type = OPTION_CHOICE, .offset = offsetof(struct numbers, kv_layout),
-     .choices = kv_layouts, .fallback = "static", .help = "KV cache: how it is laid out",
+    {.name = "kv_layout",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct numbers, kv_layout),
+     .choices = kv_layouts,
+     .fallback = "static",
+     .help = "KV cache: how it is laid out",
      .not_yet = "the cache is counted at its full length"},
-    {.name = "model", .type = OPTION_TEXT, .offset = offsetof(struct numbers, model),
-     .fallback = "", .help = "a model's own files", .not_yet = "give numbers"},
+    {.name = "model",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct numbers, model),
+     .fallback = "",
+     .help = "a model's own files",
+     .not_yet = "give numbers"},
     {.name = NULL},
 };
 
@@ -62,12 +82,13 @@ static struct figure *add_figure(struct estimate *estimate, const char *name, ui
                                  const char *evidence, const char *without)
 {
     struct figure *figure = &estimate->figures[estimate->count++];
-    *figure = (struct figure){
-        .name = name, .bytes = bytes, .evidence = evidence, .without = without};
+    *figure =
+        (struct figure){.name = name, .bytes = bytes, .evidence = evidence, .without = without};
     return figure;
 }
 
-/* The options of a figure stand or fall together. 1: all given, 0: none, -1: some are missing. */
+/* The options of a figure stand or fall together. 1: all given, 0: none, -1: some are missing.
+ */
 static int all_given(const struct command_call *call, const char *const *names,
                      struct text *why)
 {
@@ -105,7 +126,8 @@ static int weights(const struct command_call *call, struct estimate *estimate, s
     return 0;
 }
 
-/* Without KV heads the model has one per query head; with them, heads must be their multiple. */
+/* Without KV heads the model has one per query head; with them, heads must be their multiple.
+ */
 static int settle_heads(const struct command_call *call, struct numbers *numbers,
                         struct text *why)
 {
@@ -143,9 +165,8 @@ static int cache(const struct command_call *call, struct estimate *estimate, str
     text_addf(&figure->from,
               "2 (key, value) x %" PRIu64 " layers x %" PRIu64 " KV heads%s x %" PRIu64
               " x %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64 " bits",
-              of->layers, of->kv_heads,
-              own ? "" : " (kv-heads not given: as many as heads)", of->head_dim, of->context,
-              of->sequences, of->bits);
+              of->layers, of->kv_heads, own ? "" : " (kv-heads not given: as many as heads)",
+              of->head_dim, of->context, of->sequences, of->bits);
     return 0;
 }
 

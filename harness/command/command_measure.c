@@ -36,10 +36,8 @@ static void take_rows(void *user, const struct row *rows, size_t count)
 static enum sweep_outcome measure(struct command_call *call, const struct study *study)
 {
     struct json *document = json_make_object(), *rows = json_make_array();
-    struct sweep_request request = {.study = study,
-                                    .command_line = call->command_line,
-                                    .rows = take_rows,
-                                    .user = rows};
+    struct sweep_request request = {
+        .study = study, .command_line = call->command_line, .rows = take_rows, .user = rows};
     struct text why = TEXT_INIT;
     enum sweep_outcome outcome = sweep_run(&request, &why);
     if (why.length)
@@ -109,9 +107,10 @@ static const struct option_part parts[] = {{.table = one_point_options}, {.table
 const struct command command_measure = {
     .name = "measure",
     .summary = "one point on one device, JSON result (the single-run form of sweep)",
-    .about = "  highwater measure --device cuda:0 --workload dense --batch 2 --context 128 \\\n"
-             "      --width 1024 --dtype float32 --warmup 3 --repeats 5 --output measures.json\n\n"
-             "The rows are those of rows.csv. A run that fails is written too, and exits 3.",
+    .about =
+        "  highwater measure --device cuda:0 --workload dense --batch 2 --context 128 \\\n"
+        "      --width 1024 --dtype float32 --warmup 3 --repeats 5 --output measures.json\n\n"
+        "The rows are those of rows.csv. A run that fails is written too, and exits 3.",
     .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct one_point),

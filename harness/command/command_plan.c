@@ -11,11 +11,16 @@ struct plan_options {
     char *set;
 };
 static const struct option plan_options[] = {
-    {.name = "capacity", .type = OPTION_MAYBE_SIZE, .fallback = "",
+    {.name = "capacity",
+     .type = OPTION_MAYBE_SIZE,
+     .fallback = "",
      .offset = offsetof(struct plan_options, capacity),
      .help = "bytes of the card, instead of the real or configured one"},
-    {.name = "set", .type = OPTION_TEXT, .offset = offsetof(struct plan_options, set),
-     .fallback = "", .help = "section.key=value over the study's own; may be given again"},
+    {.name = "set",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct plan_options, set),
+     .fallback = "",
+     .help = "section.key=value over the study's own; may be given again"},
     {.name = NULL},
 };
 
@@ -71,9 +76,10 @@ const struct command command_plan = {
     .operands = "STUDY.ini",
     .operand_min = 1,
     .operand_max = 1,
-    .about = "The counters are computed: the workload's own code runs on a simulated device.\n"
-             "The capacity of a real card is NVML's total less its reserve, less 1 GiB assumed\n"
-             "for context and libraries.",
+    .about =
+        "The counters are computed: the workload's own code runs on a simulated device.\n"
+        "The capacity of a real card is NVML's total less its reserve, less 1 GiB assumed\n"
+        "for context and libraries.",
     .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct plan_options),

@@ -21,9 +21,17 @@ const struct command command_compare = {
 };
 
 const struct command *const commands[] = {
-    &command_estimate, &command_environment, &command_measure, &command_plan,
-    &command_sweep,    &command_status,      &command_report,  &command_compare,
-    &command_replay,   &command_columns,     NULL,
+    &command_estimate,
+    &command_environment,
+    &command_measure,
+    &command_plan,
+    &command_sweep,
+    &command_status,
+    &command_report,
+    &command_compare,
+    &command_replay,
+    &command_columns,
+    NULL,
 };
 
 static const struct command *find(const char *name)
@@ -60,8 +68,9 @@ static int print_version(void)
     return code;
 }
 
-/* A standard descriptor that is closed would be given to the next file opened, and messages would
- * be written into it: a read-only null device in its place makes such writes fail instead. */
+/* A standard descriptor that is closed would be given to the next file opened, and messages
+ * would be written into it: a read-only null device in its place makes such writes fail
+ * instead. */
 static void guard_descriptors(void)
 {
     for (int fd = 0; fd <= 2; fd++)

@@ -16,11 +16,13 @@ static const struct {
     uint64_t start_ns, bytes_per_ms;
     const char *words;
 } paces[] = {
-    [BACKEND_CUDA] = {1000000000, 100000000, "1 s a run for launch, context and libraries, and "
-                                             "its allocated peak at 100 GB/s an execution"},
+    [BACKEND_CUDA] = {1000000000, 100000000,
+                      "1 s a run for launch, context and libraries, and "
+                      "its allocated peak at 100 GB/s an execution"},
     [BACKEND_SIMULATED] = {500000000, 0, "0.5 s a run for launch"},
-    [BACKEND_HOST] = {500000000, 100000, "0.5 s a run for launch, and its allocated peak at "
-                                         "0.1 GB/s an execution"},
+    [BACKEND_HOST] = {500000000, 100000,
+                      "0.5 s a run for launch, and its allocated peak at "
+                      "0.1 GB/s an execution"},
 };
 
 void forecast_add_rule(const struct study *study, struct text *out)

@@ -15,16 +15,18 @@ static const char exit_codes[] =
 
 static void overview(struct text *out)
 {
-    text_add(out, "usage: highwater COMMAND [option…]\n\n"
-                  "Does this workload fit on this card, and how far does each dimension go?\n\n");
+    text_add(out,
+             "usage: highwater COMMAND [option…]\n\n"
+             "Does this workload fit on this card, and how far does each dimension go?\n\n");
     for (size_t i = 0; commands[i]; i++)
         text_addf(out, "  %-13s%s%s\n", commands[i]->name, commands[i]->summary,
                   commands[i]->not_yet ? " (not yet)" : "");
-    text_add(out, "\nhighwater COMMAND --help   the options of a command\n"
-                  "highwater --version        the version of the program\n\n"
-                  "Standard output is data, standard error is messages and progress.\n"
-                  "Sizes are digits directly followed by nothing, B, kB, MB, GB, TB (powers of\n"
-                  "1000), KiB, MiB, GiB or TiB (powers of 1024).\n\n");
+    text_add(out,
+             "\nhighwater COMMAND --help   the options of a command\n"
+             "highwater --version        the version of the program\n\n"
+             "Standard output is data, standard error is messages and progress.\n"
+             "Sizes are digits directly followed by nothing, B, kB, MB, GB, TB (powers of\n"
+             "1000), KiB, MiB, GiB or TiB (powers of 1024).\n\n");
     text_add(out, exit_codes);
 }
 

@@ -8,16 +8,30 @@
 
 #define AT(field) .offset = offsetof(struct one_point, field)
 const struct option one_point_options[] = {
-    {.name = "device", .type = OPTION_TEXT, AT(device),
+    {.name = "device",
+     .type = OPTION_TEXT,
+     AT(device),
      .help = "cuda:N, simulated or host; never chosen silently"},
     {.name = "workload", .type = OPTION_TEXT, AT(workload), .help = "NAME: what is run"},
-    {.name = "capacity", .type = OPTION_TEXT, AT(capacity), .fallback = "",
+    {.name = "capacity",
+     .type = OPTION_TEXT,
+     AT(capacity),
+     .fallback = "",
      .help = "SIZE: bytes of the simulated or host device"},
-    {.name = "allow_root", .type = OPTION_FLAG, AT(allow_root), .fallback = "no",
+    {.name = "allow_root",
+     .type = OPTION_FLAG,
+     AT(allow_root),
+     .fallback = "no",
      .help = "lets mpirun run as root"},
-    {.name = "set", .type = OPTION_TEXT, AT(set), .fallback = "",
+    {.name = "set",
+     .type = OPTION_TEXT,
+     AT(set),
+     .fallback = "",
      .help = "section.key=value of a study, for what has no option here; may be given again"},
-    {.name = "output", .type = OPTION_TEXT, AT(output), .fallback = "",
+    {.name = "output",
+     .type = OPTION_TEXT,
+     AT(output),
+     .fallback = "",
      .help = "PATH: new file for the result, instead of standard output (-o)"},
     {.name = NULL},
 };
@@ -139,7 +153,8 @@ static int collect(const struct command_call *call, struct overrides *overrides,
                    struct text *why)
 {
     const struct one_point *options = call->options;
-    const struct workload *workload = options->workload ? workload_find(options->workload) : NULL;
+    const struct workload *workload =
+        options->workload ? workload_find(options->workload) : NULL;
     if (override_device(options, overrides, why) != 0)
         return -1;
     if (!options->workload) {

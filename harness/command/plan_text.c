@@ -85,8 +85,10 @@ static const struct outlook *fullest(const struct forecast *forecast, size_t poi
 
 static void add_runs(const struct plan_view *view, struct text *out)
 {
-    text_addf(out, "\nruns in the order of launch; bytes are computed\n%6s  %-32s %-8s %15s %15s"
-                   "  %s\n", "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
+    text_addf(out,
+              "\nruns in the order of launch; bytes are computed\n%6s  %-32s %-8s %15s %15s"
+              "  %s\n",
+              "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
     for (size_t i = 0; i < view->plan.count; i++) {
         const struct plan_run *run = &view->plan.runs[i];
         size_t point = view->forecast.point_of_run[i];

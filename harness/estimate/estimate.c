@@ -22,8 +22,8 @@ int estimate_weights(uint64_t parameters, uint64_t bits, uint64_t *bytes, struct
 
 int estimate_cache(const struct estimate_cache *cache, uint64_t *bytes, struct text *why)
 {
-    const uint64_t factors[] = {cache->layers,  cache->kv_heads, cache->head_dim,
-                                cache->context, cache->sequences};
+    const uint64_t factors[] = {cache->layers, cache->kv_heads, cache->head_dim, cache->context,
+                                cache->sequences};
     uint64_t numbers = 2; /* key and value */
     for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
         if (multiply_checked(numbers, factors[i], &numbers) != 0)
