@@ -3,6 +3,8 @@
 #include "harness/study/study_options.h"
 
 #include "harness/base/units.h"
+#include "kernels/backends.h"
+#include "kernels/workloads/fault.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,7 +131,7 @@ static void check_capacity(struct check *check)
 {
     struct study *study = check->study;
     size_t line = line_of(check, "device", "capacity");
-    const char *backend = study_backend_names[study->backend];
+    const char *backend = backend_names[study->backend];
     if (study->capacity_text[0] == '\0') {
         if (study->backend != BACKEND_CUDA)
             complain(check->complaints, line, "capacity: needed when backend = %s", backend);
@@ -147,47 +149,21 @@ static void check_capacity(struct check *check)
                  study->capacities, (unsigned long long)study->ranks.value);
 }
 
-static bool is_fault_kind(const char *kind)
+/* PHASE:KIND[:RANK], the first two as the workload itself reads them. */
+static void add_fault_error(const struct study *study, struct text *why)
 {
-    static const char *const kinds[] = {"oom",  "host_oom", "kill",           "segv",
-                                        "hang", "setsid",   "illegal-access", NULL};
-    for (size_t i = 0; kinds[i]; i++)
-        if (strcmp(kinds[i], kind) == 0)
-            return true;
-    uint64_t code;
-    struct text why = TEXT_INIT;
-    bool good = text_starts_with(kind, "exit-") && parse_count(kind + 5, &code, &why) == 0 &&
-                code <= 255;
-    text_release(&why);
-    return good;
-}
-
-/* PHASE:KIND[:RANK]; that the phase exists is seen when the study is planned. */
-static const char *fault_error(const struct study *study)
-{
-    char *phase = xstrdup(study->fault), *kind = strchr(phase, ':'), *rank = NULL;
-    const char *error = NULL;
+    char *words = xstrdup(study->fault), *kind = strchr(words, ':');
+    char *rank = kind ? strchr(kind + 1, ':') : NULL;
     uint64_t number = 0;
-    struct text why = TEXT_INIT;
-    if (kind) {
-        *kind++ = '\0';
-        rank = strchr(kind, ':');
-    }
+    struct fault fault;
     if (rank)
         *rank++ = '\0';
-    if (!kind || phase[0] == '\0' ||
-        strspn(phase, "abcdefghijklmnopqrstuvwxyz_0123456789") != strlen(phase))
-        error = "must be PHASE:KIND or PHASE:KIND:RANK";
-    else if (!is_fault_kind(kind))
-        error = "has a kind that is none of oom, host_oom, kill, segv, hang, setsid, exit-N "
-                "(N to 255), illegal-access";
-    else if (rank && parse_count(rank, &number, &why) != 0)
-        error = "has a rank that is not a number";
-    else if (rank && study_ranks(study).known && number >= study_ranks(study).value)
-        error = "names a rank that the study does not have (they count from 0)";
-    text_release(&why);
-    free(phase);
-    return error;
+    if (fault_parse(words, study->workload->phases, &fault, why) == 0 && rank &&
+        parse_count(rank, &number, why) == 0 && study_ranks(study).known &&
+        number >= study_ranks(study).value)
+        text_addf(why, "rank %s is none of the study's %llu (they count from 0)", rank,
+                  (unsigned long long)study_ranks(study).value);
+    free(words);
 }
 
 /* A failure on purpose has no place in a real study of a card; test builds may. */
@@ -208,14 +184,16 @@ static void check_device(struct check *check)
     if (study->overhead > 0 && study->backend != BACKEND_SIMULATED)
         complain(check->complaints, overhead,
                  "overhead: assumed on the simulated device only; backend is %s",
-                 study_backend_names[study->backend]);
-    if (study->fault[0] == '\0')
+                 backend_names[study->backend]);
+    if (study->fault[0] == '\0' || !study->workload)
         return;
-    const char *error = fault_error(study);
-    if (error)
-        complain(check->complaints, fault, "fault: \"%.60s\" %s", study->fault, error);
+    struct text why = TEXT_INIT;
+    add_fault_error(study, &why);
+    if (why.length > 0)
+        complain(check->complaints, fault, "fault: %s", text_string(&why));
     else if (study->backend == BACKEND_CUDA && !faults_on_cuda())
-        complain(check->complaints, fault, "fault: not on cuda, only simulated and host");
+        complain(check->complaints, fault, "fault: on simulated and host only, not on cuda");
+    text_release(&why);
 }
 
 /* The allocator itself says whether its settings make sense. */

@@ -1,9 +1,6 @@
 #include "harness/study/interpret.h"
 #include "harness/base/units.h"
 
-
-#define RUNS_LIMIT UINT64_C(1000000)
-
 static int check_point(const struct study *study, const struct point *point, struct text *why)
 {
     return study->workload->check ? study->workload->check(point, study->options, why) : 0;
@@ -36,8 +33,8 @@ static void check_inputs(const struct document *document, const struct study *st
         text_setf(&section, "input %s", study->inputs[i].name);
         if (check_point(study, &study->inputs[i].point, &why) != 0 &&
             !is_spoiled(document, complaints, text_string(&section)))
-            complain(complaints, document_line(document, text_string(&section), ""),
-                     "[%s]: %s", text_string(&section), text_string(&why));
+            complain(complaints, document_line(document, text_string(&section), ""), "[%s]: %s",
+                     text_string(&section), text_string(&why));
     }
     text_release(&section);
     text_release(&why);
@@ -80,10 +77,10 @@ static void check_amount(const struct document *document, const struct study *st
     uint64_t points = study->input_count, runs = 0;
     for (size_t i = 0; i < study->sweep_count; i++)
         points += study->sweeps[i].count;
-    if (multiply_checked(points, study->trials, &runs) != 0 || runs > RUNS_LIMIT)
+    if (multiply_checked(points, study->trials, &runs) != 0 || runs > STUDY_RUNS_LIMIT)
         complain(complaints, document_line(document, "study", "trials"),
-                 "%llu points in %llu trials: at most %llu runs", (unsigned long long)points,
-                 (unsigned long long)study->trials, (unsigned long long)RUNS_LIMIT);
+                 "%llu points in %llu trials: at most %zu runs", (unsigned long long)points,
+                 (unsigned long long)study->trials, STUDY_RUNS_LIMIT);
 }
 
 void study_check_points(const struct document *document, const struct study *study,

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const study_backend_names[] = {"cuda", "simulated", "host", NULL};
-
 void study_release(struct study *study)
 {
     for (const struct study_table *table = study_tables; table->section; table++)
@@ -162,8 +160,7 @@ static void add_option(void *user, const char *section, const struct option *opt
                        const void *target)
 {
     bool own = workload_find(section) != NULL;
-    if (key_role(section, option->name) == KEY_OF_RUN &&
-        (own || !is_default(option, target)))
+    if (key_role(section, option->name) == KEY_OF_RUN && (own || !is_default(option, target)))
         add_pair(user, option, target);
 }
 

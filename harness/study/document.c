@@ -24,7 +24,8 @@ static void forget_keys(struct document_section *section)
 
 void document_check_duplicates(struct document *document, struct complaints *complaints)
 {
-    struct document_section **sorted = xcalloc(document->count + 1, sizeof(struct document_section *));
+    struct document_section **sorted =
+        xcalloc(document->count + 1, sizeof(struct document_section *));
     for (size_t i = 0; i < document->count; i++)
         sorted[i] = &document->sections[i];
     qsort(sorted, document->count, sizeof(struct document_section *), by_name);

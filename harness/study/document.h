@@ -29,7 +29,8 @@ void document_release(struct document *document);
 
 /* NULL: not there. */
 const struct document_section *document_find(const struct document *document, const char *name);
-const struct document_key *section_find(const struct document_section *section, const char *key);
+const struct document_key *section_find(const struct document_section *section,
+                                        const char *key);
 /* The line to complain about: of the key, else of the section, else 0. */
 size_t document_line(const struct document *document, const char *section, const char *key);
 /* What follows "kind " in a section's name, or NULL: "batch" of "sweep batch". */

@@ -47,8 +47,7 @@ static void complain_unknown(const struct document_section *section,
         complain(complaints, key->line, "unknown key \"%s\" in [%s]; it belongs in [%s]",
                  key->name, section->name, other);
     else
-        complain(complaints, key->line, "unknown key \"%s\" in [%s]", key->name,
-                 section->name);
+        complain(complaints, key->line, "unknown key \"%s\" in [%s]", key->name, section->name);
 }
 
 static void take_key(const struct document_section *section, const struct document_key *key,
@@ -81,7 +80,7 @@ static void take_key(const struct document_section *section, const struct docume
 }
 
 void study_take_section(const struct document_section *section, const char *name,
-                         const struct study_scope *scopes, struct complaints *complaints)
+                        const struct study_scope *scopes, struct complaints *complaints)
 {
     struct met met = {.count = 0};
     for (size_t i = 0; section && i < section->count; i++)
@@ -127,7 +126,8 @@ static void choose_workload(const struct document *document, struct study *study
     size_t line = document_line(document, "study", "workload");
     for (size_t i = 0; later_workloads[i]; i++) {
         if (strcmp(later_workloads[i], study->workload_name) == 0) {
-            complain(complaints, line, "workload: \"%s\" is not yet possible", study->workload_name);
+            complain(complaints, line, "workload: \"%s\" is not yet possible",
+                     study->workload_name);
             return;
         }
     }
@@ -151,11 +151,12 @@ static void take_own_section(const struct document *document, struct study *stud
     study->options = xcalloc(1, workload->options_size);
     option_defaults(workload->options, study->options);
     struct study_scope scopes[] = {{workload->options, study->options}, {NULL, NULL}};
-    study_take_section(document_find(document, workload->name), workload->name, scopes, complaints);
+    study_take_section(document_find(document, workload->name), workload->name, scopes,
+                       complaints);
 }
 
-void study_check_dimensions(const struct document_section *section,
-                                   const struct study *study, struct complaints *complaints)
+void study_check_dimensions(const struct document_section *section, const struct study *study,
+                            struct complaints *complaints)
 {
     for (size_t i = 0; section && study->workload && i < section->count; i++) {
         int dimension = dimension_find(section->keys[i].name);

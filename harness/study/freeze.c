@@ -23,8 +23,7 @@ static void splice(struct text *bytes, size_t start, size_t length, const char *
 /* Lines written by an override: `count` of them before the line of this index. */
 static void insert_origins(struct frozen *frozen, size_t index, size_t count, size_t number)
 {
-    frozen->origin =
-        xrealloc(frozen->origin, (frozen->lines + count) * sizeof *frozen->origin);
+    frozen->origin = xrealloc(frozen->origin, (frozen->lines + count) * sizeof *frozen->origin);
     memmove(frozen->origin + index + count, frozen->origin + index,
             (frozen->lines - index) * sizeof *frozen->origin);
     for (size_t i = 0; i < count; i++)
@@ -103,7 +102,8 @@ static void write_override(struct frozen *frozen, const struct override *overrid
     lines_release(&lines);
 }
 
-/* Would the lines read back as what was asked for? A value with " ;" or a line break would not. */
+/* Would the lines read back as what was asked for? A value with " ;" or a line break would not.
+ */
 static bool reads_back(const struct override *override)
 {
     struct text text = TEXT_INIT;
@@ -146,7 +146,9 @@ static void apply(struct frozen *frozen, const char *text, size_t number,
     if (reads_back(&override))
         write_override(frozen, &override);
     else
-        complain_of_override(complaints, number, "cannot stand in a study file (a line break, or a blank before a ;?)");
+        complain_of_override(
+            complaints, number,
+            "cannot stand in a study file (a line break, or a blank before a ;?)");
     free(override.section);
     free(override.key);
     text_release(&value);

@@ -2,8 +2,8 @@
  *
  * An override replaces the value where the key stands, comment and spacing kept; a key that is
  * not there is added behind the last key of its section, a section that is not there at the end
- * of the file. Everything else is an exact copy, so that reading the frozen bytes again gives the
- * same study. Later overrides of the same key win.
+ * of the file. Everything else is an exact copy, so that reading the frozen bytes again gives
+ * the same study. Later overrides of the same key win.
  */
 #ifndef HIGHWATER_STUDY_FREEZE_H
 #define HIGHWATER_STUDY_FREEZE_H

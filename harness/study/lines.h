@@ -1,12 +1,12 @@
-/* lines: the bytes of a study file as lines, with what is wrong about their form; and complaints,
- * the list of everything wrong with a file. Internal to the study room.
+/* lines: the bytes of a study file as lines, with what is wrong about their form; and
+ * complaints, the list of everything wrong with a file. Internal to the study room.
  *
  * Form of a line, after blanks at both ends:
  *   nothing, or a comment that starts with ; or #
  *   [name]        blanks inside count as one space; only a comment may follow
- *   key = value   key of letters, digits, _ and -; the first = separates (: does not); a comment
- *                 is a blank followed by ; anywhere after the =
- * Everything is UTF-8 without control bytes; a byte-order mark may stand first; LF or CRLF.
+ *   key = value   key of letters, digits, _ and -; the first = separates (: does not); a
+ * comment is a blank followed by ; anywhere after the = Everything is UTF-8 without control
+ * bytes; a byte-order mark may stand first; LF or CRLF.
  */
 #ifndef HIGHWATER_STUDY_LINES_H
 #define HIGHWATER_STUDY_LINES_H
@@ -41,7 +41,7 @@ struct origin {
 };
 
 struct complaint {
-    size_t line; /* of the frozen study, from 1; 0: about the whole file */
+    size_t line;     /* of the frozen study, from 1; 0: about the whole file */
     size_t override; /* about an override itself, from 1; 0: about the line */
     char *reason;
 };
@@ -53,8 +53,8 @@ struct complaints {
 #define COMPLAINTS_LIMIT ((size_t)1000)
 void complain(struct complaints *complaints, size_t line, const char *format, ...)
     PRINTF_LIKE(3, 4);
-void complain_of_override(struct complaints *complaints, size_t override, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+void complain_of_override(struct complaints *complaints, size_t override, const char *format,
+                          ...) PRINTF_LIKE(3, 4);
 /* Appends them in line order as "NAME:LINE: reason", then those of overrides as
  * "--set OVERRIDE: reason". `origins` has `lines` entries. */
 void complaints_print(struct complaints *complaints, const char *name,

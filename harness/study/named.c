@@ -9,7 +9,8 @@
 
 bool study_name_is_good(const char *name, size_t limit)
 {
-    static const char first[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char first[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     static const char rest[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "._-";
     return strspn(name, first) > 0 && strspn(name, rest) == strlen(name) &&
@@ -73,8 +74,7 @@ static void take_sweep(const struct document_section *section, const char *argum
             complain(complaints, section_find(section, "values")->line, "values: %s",
                      text_string(&why));
         } else {
-            study->sweeps =
-                xrealloc(study->sweeps, (study->sweep_count + 1) * sizeof sweep);
+            study->sweeps = xrealloc(study->sweeps, (study->sweep_count + 1) * sizeof sweep);
             study->sweeps[study->sweep_count++] = sweep;
         }
     }
@@ -98,9 +98,8 @@ static void take_boundary(const struct document_section *section, const char *ar
         return;
     boundary.dimension = (enum dimension)dimension;
     if (section_find(section, "to") && boundary.to < boundary.from)
-        complain(complaints, section_find(section, "to")->line,
-                 "to: %llu is below from (%llu)", (unsigned long long)boundary.to,
-                 (unsigned long long)boundary.from);
+        complain(complaints, section_find(section, "to")->line, "to: %llu is below from (%llu)",
+                 (unsigned long long)boundary.to, (unsigned long long)boundary.from);
     study->boundaries =
         xrealloc(study->boundaries, (study->boundary_count + 1) * sizeof boundary);
     study->boundaries[study->boundary_count++] = boundary;
@@ -170,7 +169,8 @@ void study_take_named(const struct document_section *section, struct study *stud
         complain(complaints, section->line, "[%s] is of another workload than this study's",
                  section->name);
     else if (is_listed(section->name, later_workloads))
-        complain(complaints, section->line, "[%s]: a workload that is not yet possible", section->name);
+        complain(complaints, section->line, "[%s]: a workload that is not yet possible",
+                 section->name);
     else
         complain_unknown(section, complaints);
 }

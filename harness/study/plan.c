@@ -1,6 +1,6 @@
 #include "harness/study/plan.h"
 
-#include "harness/base/units.h"
+#include "kernels/backends.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,7 @@ static void name_run(const struct study *study, struct plan_run *run)
 }
 
 /* A point's trials, and under phases = both its two ways to run. */
-static void add_point(const struct study *study, const struct plan_run *like,
-                      struct plan *plan)
+static void add_point(const struct study *study, const struct plan_run *like, struct plan *plan)
 {
     for (uint64_t trial = 1; trial <= study->trials; trial++) {
         for (int phases = PHASES_SPLIT; phases <= PHASES_WHOLE; phases++) {
@@ -92,41 +91,14 @@ static void shuffle(struct plan *plan, uint64_t seed)
 
 /* --- making --- */
 
-/* A fault in a phase that never comes would make a study of failures a study of successes. */
-static int check_fault(const struct study *study, const struct plan *plan, struct text *why)
-{
-    struct prediction prediction;
-    size_t length = strcspn(study->fault, ":");
-    if (length == 0 || plan->count == 0)
-        return 0;
-    if (plan_predict(study, &plan->runs[0].point, reading_missing(), 0, &prediction, why) != 0)
-        return -1;
-    const char **names = xcalloc(prediction.count + 1, sizeof(const char *));
-    size_t count = 0;
-    bool found = false;
-    for (size_t i = 0; i < prediction.count; i++) {
-        const char *phase = row_text(&prediction.rows[i], COLUMN_phase);
-        if (!phase)
-            continue;
-        names[count++] = phase;
-        found = found || (strlen(phase) == length && !strncmp(phase, study->fault, length));
-    }
-    if (!found) {
-        char *phase = xstrndup(study->fault, length);
-        const char *nearest = text_nearest(phase, names);
-        text_addf(why, "fault: workload %s has no phase \"%s\"", study->workload->name, phase);
-        if (nearest)
-            text_addf(why, "; did you mean \"%s\"?", nearest);
-        free(phase);
-    }
-    free(names);
-    prediction_release(&prediction);
-    return found ? 0 : -1;
-}
-
 int plan_make(const struct study *study, struct plan *plan, struct text *why)
 {
-    struct plan made = {.runs = xcalloc(count_runs(study) + 1, sizeof *made.runs)};
+    size_t count = count_runs(study);
+    if (count > STUDY_RUNS_LIMIT) {
+        text_addf(why, "%zu runs: at most %zu", count, STUDY_RUNS_LIMIT);
+        return -1;
+    }
+    struct plan made = {.runs = xcalloc(count + 1, sizeof *made.runs)};
     for (size_t i = 0; i < study->input_count; i++) {
         const struct plan_run run = {.role = ROLE_INPUT,
                                      .dimension = -1,
@@ -136,10 +108,6 @@ int plan_make(const struct study *study, struct plan *plan, struct text *why)
     }
     for (size_t i = 0; i < study->sweep_count; i++)
         add_sweep(study, &study->sweeps[i], &made);
-    if (check_fault(study, &made, why) != 0) {
-        plan_release(&made);
-        return -1;
-    }
     if (study->order == ORDER_SHUFFLED)
         shuffle(&made, study->seed);
     *plan = made;
@@ -165,19 +133,6 @@ void plan_probe(const struct study *study, const struct study_boundary *boundary
     name_run(study, run);
 }
 
-static uint64_t times(uint64_t count, uint64_t each)
-{
-    uint64_t product = UINT64_MAX;
-    return multiply_checked(count, each, &product) == 0 ? product : UINT64_MAX;
-}
-
-struct plan_duration plan_assumed_duration(const struct study *study, const struct plan *plan)
-{
-    return (struct plan_duration){
-        .assumed_ns = times(plan->count, PLAN_RUN_NS),
-        .most_ns = times(plan->count, PLAN_RUN_NS + study->settle_ns + study->timeout_ns)};
-}
-
 void plan_describe(const struct study *study, const struct plan_run *run, struct row *row)
 {
     struct text text = TEXT_INIT;
@@ -195,7 +150,7 @@ void plan_describe(const struct study *study, const struct plan_run *run, struct
     row_set_text(row, COLUMN_workload, study->workload->name);
     row_set_text(row, COLUMN_dtype, dtype_names[study->dtype]);
     row_set_text(row, COLUMN_allocator, study->allocator);
-    row_set_text(row, COLUMN_backend, study_backend_names[study->backend]);
+    row_set_text(row, COLUMN_backend, backend_names[study->backend]);
     row_set_text(row, COLUMN_phases, run->phases == PHASES_WHOLE ? "whole" : "split");
     row_set_count(row, COLUMN_warmup, study->warmup);
     row_set_count(row, COLUMN_repeats, study->repeats);

@@ -1,10 +1,10 @@
-/* plan: the ordered list of runs, and what each will need, computed by the workload's own code on
- * a simulated device.
+/* plan: the ordered list of runs, and what each will need, computed by the workload's own code
+ * on a simulated device.
  *
- * Listed order: inputs first (the ordinary load is the first answer wanted), then the sweeps, both
- * as they stand in the file; the trials of a point directly after each other, so that a value is
- * judged before a larger one is started. Shuffled order: Fisher-Yates over that list with
- * SplitMix64 from `seed`, bounded without bias: the same on any machine.
+ * Listed order: inputs first (the ordinary load is the first answer wanted), then the sweeps,
+ * both as they stand in the file; the trials of a point directly after each other, so that a
+ * value is judged before a larger one is started. Shuffled order: Fisher-Yates over that list
+ * with SplitMix64 from `seed`, bounded without bias: the same on any machine.
  */
 #ifndef HIGHWATER_STUDY_PLAN_H
 #define HIGHWATER_STUDY_PLAN_H
@@ -30,8 +30,8 @@ struct plan {
     struct plan_run *runs; /* in launch order */
     size_t count;
 };
-/* Sweeps and inputs (boundary probes are decided while running). -1: the study asks for what its
- * workload does not have (a fault in a phase that there is not). */
+/* Sweeps and inputs (boundary probes are decided while running). -1: more runs than
+ * STUDY_RUNS_LIMIT. */
 int plan_make(const struct study *study, struct plan *plan, struct text *why) MUST_CHECK;
 void plan_release(struct plan *plan);
 /* One run of a boundary search. */
@@ -40,8 +40,8 @@ void plan_probe(const struct study *study, const struct study_boundary *boundary
 
 /* The phases of a run with their predicted counters (rows as a child would report them: phase,
  * pass, repeat, status, counters), on a device of this capacity (missing: endless) with this
- * overhead. A phase that would not fit has status oom, the request that was refused and what was
- * free; the following ones are not_reached and have no counters. */
+ * overhead. A phase that would not fit has status oom, the request that was refused and what
+ * was free; the following ones are not_reached and have no counters. */
 struct prediction {
     struct row *rows;
     size_t count;
@@ -51,15 +51,6 @@ struct prediction {
 int plan_predict(const struct study *study, const struct point *point, struct reading capacity,
                  uint64_t overhead, struct prediction *prediction, struct text *why) MUST_CHECK;
 void prediction_release(struct prediction *prediction);
-
-/* How long the study is assumed to take, before anything was measured: each run is assumed to
- * cost PLAN_RUN_NS for launching, context, libraries and exit; computing is not counted. `most`
- * is what it takes when every run settles as long as it may and ends at its timeout. */
-#define PLAN_RUN_NS UINT64_C(1000000000)
-struct plan_duration {
-    uint64_t assumed_ns, most_ns; /* UINT64_MAX: beyond counting */
-};
-struct plan_duration plan_assumed_duration(const struct study *study, const struct plan *plan);
 
 /* Fills the cells of group "what", dimensions, settings and identity that the study and the run
  * decide (not rank, phase, counters or placement). */

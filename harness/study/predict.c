@@ -17,8 +17,7 @@ static struct row *add_row(struct collector *collector)
 {
     if (collector->count == collector->room) {
         collector->room = collector->room ? collector->room * 2 : 16;
-        collector->rows =
-            xrealloc(collector->rows, collector->room * sizeof *collector->rows);
+        collector->rows = xrealloc(collector->rows, collector->room * sizeof *collector->rows);
     }
     struct row *row = &collector->rows[collector->count++];
     memset(row, 0, sizeof *row);
@@ -33,8 +32,8 @@ static void collect(void *user, const char *verb, const struct row *line)
         row_copy(add_row(collector), line);
     } else if (strcmp(verb, "end") == 0 || strcmp(verb, "fail") == 0) {
         /* A failure outside any phase still has to be seen. */
-        struct row *row = collector->count ? &collector->rows[collector->count - 1]
-                                           : add_row(collector);
+        struct row *row =
+            collector->count ? &collector->rows[collector->count - 1] : add_row(collector);
         struct row begun = *row;
         memset(row, 0, sizeof *row);
         row_copy(row, line);
@@ -64,7 +63,8 @@ static enum status run_simulated(const struct study *study, const struct point *
 }
 
 /* The names of phases do not depend on sizes, so those behind a failure are learnt from the
- * smallest point that the workload accepts: an endless device would make 10^6 requests endless. */
+ * smallest point that the workload accepts: an endless device would make 10^6 requests endless.
+ */
 static struct point smallest(const struct study *study, const struct point *point)
 {
     struct point small = *point;
@@ -103,10 +103,9 @@ static void add_not_reached(const struct study *study, const struct point *point
 /* Of an endless device nothing is known of the whole or of what is free. */
 static void forget_device(struct collector *collector)
 {
-    static const enum column of_device[] = {COLUMN_device_capacity_bytes,
-                                            COLUMN_free_bytes_at_failure,
-                                            COLUMN_device_used_start_bytes,
-                                            COLUMN_device_used_end_bytes};
+    static const enum column of_device[] = {
+        COLUMN_device_capacity_bytes, COLUMN_free_bytes_at_failure,
+        COLUMN_device_used_start_bytes, COLUMN_device_used_end_bytes};
     for (size_t i = 0; i < collector->count; i++)
         for (size_t k = 0; k < sizeof of_device / sizeof *of_device; k++)
             row_clear(&collector->rows[i], of_device[k]);

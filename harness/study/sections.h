@@ -15,7 +15,8 @@ struct study_scope {
 #define STUDY_SCOPES 4 /* tables that share a section, and the end */
 
 /* `section` may be NULL: then only keys that must be given are missed, under `name`. Keys are
- * spelled exactly as in the table: two spellings would be a way round the check for duplicates. */
+ * spelled exactly as in the table: two spellings would be a way round the check for duplicates.
+ */
 void study_take_section(const struct document_section *section, const char *name,
                         const struct study_scope *scopes, struct complaints *complaints);
 /* A value for a dimension that the workload does not have would be ignored: refused. */

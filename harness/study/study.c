@@ -9,16 +9,16 @@
 #include <string.h>
 
 /* inih cuts lines at 200 bytes and sections at 49, joins indented lines to the key above, takes
- * "key: value", reports duplicates as if nothing were wrong, and tells no line numbers. So it is
- * handed one well-formed line at a time (lines.c has judged the form), never indented, never
+ * "key: value", reports duplicates as if nothing were wrong, and tells no line numbers. So it
+ * is handed one well-formed line at a time (lines.c has judged the form), never indented, never
  * filling its buffer; and a value is taken from the line itself, not from what fitted into the
  * buffer. What the packaged version does with the rest no longer matters. */
 struct walk {
     const struct text *bytes;
     const struct lines *lines;
-    size_t next;      /* line to hand out */
-    bool nowhere;     /* below a malformed section: its keys are not judged */
-    size_t handed;    /* keys handed out and not yet come back */
+    size_t next;   /* line to hand out */
+    bool nowhere;  /* below a malformed section: its keys are not judged */
+    size_t handed; /* keys handed out and not yet come back */
     struct document *document;
     struct complaints *complaints;
 };
@@ -110,10 +110,8 @@ void document_read(const struct text *bytes, struct document *document,
     struct lines lines;
     *document = (struct document){NULL, 0, 0};
     lines_scan(bytes, &lines);
-    struct walk walk = {.bytes = bytes,
-                        .lines = &lines,
-                        .document = document,
-                        .complaints = complaints};
+    struct walk walk = {
+        .bytes = bytes, .lines = &lines, .document = document, .complaints = complaints};
     int bad_line = ini_parse_stream(next_line, &walk, take_key, &walk);
     if (bad_line != 0 || walk.handed != 0)
         complain(complaints, 0, "the INI library reads this file differently");

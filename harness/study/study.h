@@ -13,10 +13,13 @@ enum study_phases { PHASES_SPLIT, PHASES_WHOLE, PHASES_BOTH };
 enum study_after_oom { AFTER_OOM_RUN_ALL, AFTER_OOM_SKIP_LARGER };
 enum study_placement { PLACEMENT_TOGETHER, PLACEMENT_ALONE };
 enum study_rank_failure { RANK_FAILURE_FINISH, RANK_FAILURE_STOP };
+/* As backend_names of kernels/backends.h. */
 enum study_backend { BACKEND_CUDA, BACKEND_SIMULATED, BACKEND_HOST };
-enum study_empty_cache { EMPTY_CACHE_NEVER, EMPTY_CACHE_BETWEEN_REPEATS, EMPTY_CACHE_BETWEEN_PHASES };
-
-extern const char *const study_backend_names[]; /* as enum study_backend; NULL-terminated */
+enum study_empty_cache {
+    EMPTY_CACHE_NEVER,
+    EMPTY_CACHE_BETWEEN_REPEATS,
+    EMPTY_CACHE_BETWEEN_PHASES
+};
 
 /* A named complete input: [point] with some values replaced. */
 struct study_input {
@@ -33,20 +36,22 @@ struct study_boundary {
     uint64_t from, to, step, confirm;
 };
 
+#define STUDY_RUNS_LIMIT ((size_t)1000000) /* runs of a study at most */
+
 struct study {
     /* [study] */
     char *name, *question;
     char *workload_name;
     const struct workload *workload;
     uint64_t trials, seed, timeout_ns;
-    char *until; /* "" none */
+    char *until;                  /* "" none */
     int order, phases, after_oom; /* enums above */
     /* [identity] */
     char *model_revision, *input_set;
     /* [launch] */
-    int launcher; /* 0 mpirun, 1 srun */
-    char *ranks_text;      /* "1" … or "per-device" */
-    struct reading ranks;  /* missing: per-device */
+    int launcher;         /* 0 mpirun, 1 srun */
+    char *ranks_text;     /* "1" … or "per-device" */
+    struct reading ranks; /* missing: per-device */
     int placement, on_rank_failure;
     char *devices, *hostfile;
     bool allow_root;
@@ -57,7 +62,7 @@ struct study {
     uint64_t *capacity; /* one per rank, or one, or none */
     size_t capacities;
     uint64_t overhead;
-    char *fault;     /* PHASE:KIND[:RANK], "" none */
+    char *fault; /* PHASE:KIND[:RANK], "" none */
     char *allocator;
     struct allocator_setting allocator_setting;
     /* [point] */
@@ -74,7 +79,7 @@ struct study {
     size_t boundary_count;
     /* provenance */
     struct text frozen; /* the file's bytes with overrides applied */
-    char hash[24];      /* "s-" and 16 hex digits, of the meaning: cosmetic edits do not change it */
+    char hash[24]; /* "s-" and 16 hex digits, of the meaning: cosmetic edits do not change it */
 };
 
 /* Overrides are "section.key=value", split at the last dot before the first '='. */

@@ -1,5 +1,7 @@
 #include "harness/study/study_options.h"
 
+#include "kernels/backends.h"
+
 #include <string.h>
 
 #define HOURS(n) ((uint64_t)(n)*3600 * 1000000000u)
@@ -14,8 +16,15 @@
     {                                                                                          \
         .name = name_, .type = type_, .offset = offsetof(struct study, member_), __VA_ARGS__   \
     }
-#define CHOICES(...) .choices = (const char *const[]){__VA_ARGS__, NULL}
-#define END {.name = NULL}
+#define CHOICES(...)                                                                           \
+    .choices = (const char *const[])                                                           \
+    {                                                                                          \
+        __VA_ARGS__, NULL                                                                      \
+    }
+#define END                                                                                    \
+    {                                                                                          \
+        .name = NULL                                                                           \
+    }
 
 static const struct option study_options[] = {
     KEY(name, OPTION_TEXT, .help = "NAME: names the results folder"),
@@ -29,20 +38,16 @@ static const struct option study_options[] = {
     KEY_AS("timeout", timeout_ns, OPTION_DURATION, .minimum = 1000000, .maximum = LONGEST,
            .fallback = "600s", .help = "DURATION: of each run, from the ranks' start barrier"),
     KEY(until, OPTION_TEXT, .fallback = "",
-        .help = "TIME or DURATION: no run is started after it",
-        .not_yet = "not yet"),
+        .help = "TIME or DURATION: no run is started after it", .not_yet = "not yet"),
     KEY(phases, OPTION_CHOICE, CHOICES("split", "whole", "both"), .fallback = "split",
-        .help = "synchronise at each phase, or one phase \"cycle\"",
-        .not_yet = "not yet"),
+        .help = "synchronise at each phase, or one phase \"cycle\"", .not_yet = "not yet"),
     KEY(after_oom, OPTION_CHOICE, CHOICES("run-all", "skip-larger"), .fallback = "run-all",
-        .help = "what becomes of larger values of a sweep",
-        .not_yet = "not yet"),
+        .help = "what becomes of larger values of a sweep", .not_yet = "not yet"),
     END};
 
 static const struct option identity_options[] = {
     KEY(model_revision, OPTION_TEXT, .fallback = "", .help = "TEXT: copied into every row"),
-    KEY(input_set, OPTION_TEXT, .fallback = "", .help = "TEXT: copied into every row"),
-    END};
+    KEY(input_set, OPTION_TEXT, .fallback = "", .help = "TEXT: copied into every row"), END};
 
 static const struct option launch_options[] = {
     KEY(launcher, OPTION_CHOICE, CHOICES("mpirun", "srun"), .fallback = "mpirun",
@@ -50,22 +55,20 @@ static const struct option launch_options[] = {
     KEY_AS("ranks", ranks_text, OPTION_TEXT, .fallback = "1",
            .help = "N or per-device: processes of a run, one per device"),
     KEY(placement, OPTION_CHOICE, CHOICES("together", "alone"), .fallback = "together",
-        .help = "all ranks in one run, or a run for each device",
-        .not_yet = "not yet"),
+        .help = "all ranks in one run, or a run for each device", .not_yet = "not yet"),
     KEY(devices, OPTION_TEXT, .fallback = "all",
         .help = "all, or a list of physical indices and UUIDs"),
     KEY(hostfile, OPTION_TEXT, .fallback = "", .help = "PATH: hosts of the ranks",
         .not_yet = "not yet"),
     KEY(allow_root, OPTION_FLAG, .fallback = "no", .help = "lets mpirun run as root"),
     KEY(on_rank_failure, OPTION_CHOICE, CHOICES("finish", "stop"), .fallback = "finish",
-        .help = "what the other ranks do when one fails",
-        .not_yet = "not yet"),
+        .help = "what the other ranks do when one fails", .not_yet = "not yet"),
     KEY_AS("settle", settle_ns, OPTION_DURATION, .maximum = LONGEST, .fallback = "30s",
            .help = "DURATION: longest wait for the card's baseline before a run"),
     END};
 
 static const struct option device_options[] = {
-    KEY(backend, OPTION_CHOICE, CHOICES("cuda", "simulated", "host"),
+    KEY(backend, OPTION_CHOICE, .choices = backend_names,
         .help = "what gives memory and computes"),
     KEY_AS("capacity", capacity_text, OPTION_TEXT, .fallback = "",
            .help = "SIZE,…: bytes of the device, one for all or one per rank"),
@@ -79,8 +82,8 @@ static const struct option device_options[] = {
     END};
 
 /* Defaults and largest values of the dimensions. The bounds keep a slip of the finger from
- * becoming an endless plan: what a dimension only multiplies may be 10^12, what is a thing of its
- * own (a request, a layer) 10^6. */
+ * becoming an endless plan: what a dimension only multiplies may be 10^12, what is a thing of
+ * its own (a request, a layer) 10^6. */
 #define MANY UINT64_C(1000000000000)
 #define THINGS UINT64_C(1000000)
 #define FALLBACK_batch "1", MANY
@@ -95,8 +98,8 @@ static const struct option device_options[] = {
 #define ROW_OF(name_, help_, fallback_, maximum_)                                              \
     {.name = #name_,                                                                           \
      .type = OPTION_COUNT,                                                                     \
-     .offset = offsetof(struct point, value[DIMENSION_##name_]) +                              \
-               offsetof(struct reading, value),                                                \
+     .offset =                                                                                 \
+         offsetof(struct point, value[DIMENSION_##name_]) + offsetof(struct reading, value),   \
      .minimum = 1,                                                                             \
      .maximum = maximum_,                                                                      \
      .fallback = fallback_,                                                                    \
@@ -125,11 +128,10 @@ const struct option sweep_options[] = {
     END};
 
 #define LIMIT(name_, ...)                                                                      \
-    {.name = #name_,                                                                           \
-     .type = OPTION_COUNT,                                                                     \
-     .offset = offsetof(struct study_boundary, name_),                                         \
-     .minimum = 1,                                                                             \
-     __VA_ARGS__}
+    {                                                                                          \
+        .name = #name_, .type = OPTION_COUNT,                                                  \
+        .offset = offsetof(struct study_boundary, name_), .minimum = 1, __VA_ARGS__            \
+    }
 const struct option boundary_options[] = {
     LIMIT(from, .maximum = MANY, .fallback = "1", .help = "N: the smallest value tried"),
     LIMIT(to, .maximum = MANY, .help = "N: the largest value tried"),

@@ -70,8 +70,8 @@ static int append_range(struct list *list, const char *whole, char *item, struct
         uint64_t next;
         if (append(list, value, why) != 0)
             return -1;
-        int over = *way == 'x' ? multiply_checked(value, by, &next)
-                               : add_checked(value, by, &next);
+        int over =
+            *way == 'x' ? multiply_checked(value, by, &next) : add_checked(value, by, &next);
         if (over != 0 || next > stop)
             return 0;
         value = next;
