@@ -130,34 +130,33 @@ static void find_descendants(pid_t spare, struct pids *found)
 /* --- ending them
  * ------------------------------------------------------------------------------ */
 
+/* What had ended by itself is reaped and not counted. Only our own children are reaped, one by
+ * one: waiting for any would take `spare` too. */
+static bool end_one(pid_t pid, struct pids *killed)
+{
+    if (waitpid(pid, NULL, WNOHANG) == pid || kill(pid, SIGKILL) != 0 || has_pid(killed, pid))
+        return false;
+    add_pid(killed, pid);
+    return true;
+}
+
 int process_sweep(pid_t spare, uint64_t deadline_ns)
 {
     struct pids killed = {0}, found = {0};
-    int result = -1;
-    for (;;) {
+    bool ended = false, late = false;
+    while (!ended && !late) {
         bool news = false;
+        late = clock_monotonic_ns() >= deadline_ns;
         found.count = 0;
         find_descendants(spare, &found);
-        for (size_t i = 0; i < found.count; i++) {
-            pid_t pid = found.pid[i];
-            if (kill(pid, SIGKILL) == 0 && !has_pid(&killed, pid)) {
-                add_pid(&killed, pid);
-                news = true;
-            }
-        }
-        /* Only our own are reaped, one by one: waiting for any would take `spare` too. */
         for (size_t i = 0; i < found.count; i++)
-            waitpid(found.pid[i], NULL, WNOHANG);
-        if (found.count == 0) {
-            result = (int)killed.count;
-            break;
-        }
-        if (clock_monotonic_ns() >= deadline_ns)
-            break;
-        if (!news)
+            news |= end_one(found.pid[i], &killed);
+        ended = found.count == 0;
+        if (!ended && !news && !late)
             clock_sleep_ns(PAUSE_NS);
     }
+    int count = (int)killed.count;
     free(killed.pid);
     free(found.pid);
-    return result;
+    return ended ? count : -1;
 }
