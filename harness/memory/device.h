@@ -31,9 +31,11 @@ struct device_setting {
     uint64_t ordinal;          /* cuda */
     struct reading capacity;   /* simulated and host: bytes in all (must be known) */
     uint64_t overhead;         /* simulated: taken by context and libraries when opened */
+    struct address_policy *addresses; /* simulated: where segments lie; NULL: ascending */
 };
 
 struct device;
+struct address_policy; /* address.h */
 
 /* Optional: address ranges whose pages are mapped one by one (expandable segments). */
 struct device_paging {

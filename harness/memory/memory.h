@@ -19,6 +19,7 @@ struct memory_setting {
     struct device_setting device;
     char *allocator; /* a name of allocator_names */
     struct allocator_setting allocator_setting;
+    char *trace; /* file to record allocations in (a new one), for `replay`; NULL: none */
 };
 
 struct memory;
@@ -38,7 +39,7 @@ const struct refusal *memory_refusal(const struct memory *memory);
  * values and the device's use; name, pass and repeat go to the live page. */
 void memory_begin_phase(struct memory *memory, const char *phase, const char *pass,
                         struct reading repeat);
-/* Peaks and, when `ended`, end values. Does not change anything. */
+/* Peaks and, when `ended`, end values (a recording then marks the end of the phase). */
 void memory_read(struct memory *memory, bool ended, struct counters *counters);
 /* Test hook of [device] fault: the next request is refused as if the device had no room. */
 void memory_refuse_next(struct memory *memory);
@@ -49,5 +50,7 @@ const char *memory_counter_source(const struct memory *memory);
 const char *memory_reserved_is(const struct memory *memory);
 /* Blocks not freed: a bug of the workload, returned so that the caller can refuse to say ok. */
 uint64_t memory_close(struct memory *memory);
+/* For tests and for what counters cannot say. */
+struct allocator *memory_allocator(struct memory *memory);
 
 #endif

@@ -1,0 +1,119 @@
+/* These checks abort in every build: they run only when asked for. */
+#undef NDEBUG
+#include "harness/memory/caching.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Sums over all pieces, to be compared with what was counted along the way. */
+struct sums {
+    uint64_t allocated, requested, reserved, inactive_split;
+    uint64_t allocations, segments, inactive_splits;
+    uint64_t free_pieces, unmapped_pieces;
+};
+
+static void check_neighbours(const struct piece *p)
+{
+    const struct segment *segment = p->segment;
+    assert(p->size > 0 && p->size % ROUNDING_MINIMUM == 0);
+    assert(p->mapped || !p->allocated);
+    if (p->prev)
+        assert(p->prev->next == p && p->prev->address + p->prev->size == p->address);
+    else
+        assert(p->address == segment->address);
+    if (p->next)
+        assert(p->next->prev == p && p->next->segment == segment);
+    else
+        assert(p->address + p->size == segment->address + segment->bytes);
+    /* two free neighbours of one kind would have been joined */
+    if (p->next && !p->allocated && !p->next->allocated)
+        assert(p->mapped != p->next->mapped);
+}
+
+static void add_piece(const struct caching *c, const struct piece *p, struct sums *sums)
+{
+    if (!p->prev)
+        sums->segments++;
+    if (!p->mapped) {
+        sums->unmapped_pieces++;
+        return;
+    }
+    sums->reserved += p->size;
+    if (p->allocated) {
+        sums->allocations++;
+        sums->allocated += p->size;
+        sums->requested += p->requested;
+        return;
+    }
+    sums->free_pieces++;
+    if (!c->expandable && piece_is_split(p)) {
+        sums->inactive_splits++;
+        sums->inactive_split += p->size;
+    }
+}
+
+/* Every member is what the set is for, in ascending order; returns how many there are. */
+static uint64_t check_set(const struct piece_set *set, const struct shelf *shelf, bool mapped)
+{
+    uint64_t count = 0;
+    const struct piece *before = NULL;
+    for (struct piece *p = piece_set_first(set); p; p = piece_set_after(set, p)) {
+        assert(!p->allocated && p->mapped == mapped && p->segment->shelf == shelf);
+        assert(!before || piece_before(set->order, before, p));
+        before = p;
+        count++;
+    }
+    return count;
+}
+
+static void check_pool(const struct caching *c, const struct pool *pool)
+{
+    struct sums sums = {0};
+    uint64_t free_pieces = 0, unmapped_pieces = 0;
+    for (struct piece *p = piece_store_next(&c->store, NULL); p;
+         p = piece_store_next(&c->store, p)) {
+        if (p->segment->shelf->pool != pool)
+            continue;
+        check_neighbours(p);
+        add_piece(c, p, &sums);
+    }
+    for (const struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+        assert(!shelf->next || shelf->stream < shelf->next->stream);
+        free_pieces += check_set(&shelf->free, shelf, true);
+        unmapped_pieces += check_set(&shelf->unmapped, shelf, false);
+    }
+    const struct pool_statistics *s = pool->statistics;
+    assert(sums.free_pieces == free_pieces && sums.unmapped_pieces == unmapped_pieces);
+    assert(sums.allocated == s->allocated.current && sums.allocated == s->active.current);
+    assert(sums.allocations == s->allocations.current);
+    assert(sums.requested == s->requested.current);
+    assert(sums.reserved == s->reserved.current);
+    assert(sums.inactive_split == s->inactive_split.current);
+    assert(sums.inactive_splits == s->inactive_splits.current);
+    assert(c->expandable || sums.segments == s->segments.current);
+}
+
+static void check_sum(const struct statistic *all, const struct statistic *small,
+                      const struct statistic *large)
+{
+    assert(all->current == small->current + large->current);
+    assert(all->allocated == small->allocated + large->allocated);
+    assert(all->current == all->allocated - all->freed);
+    assert(all->peak >= all->current && all->peak <= small->peak + large->peak);
+}
+
+void caching_check(const struct allocator *allocator)
+{
+    const struct caching *c = (const struct caching *)allocator;
+    const struct allocator_statistics *s = &allocator->statistics;
+    check_pool(c, &c->small);
+    check_pool(c, &c->large);
+    check_sum(&s->all.allocated, &s->small.allocated, &s->large.allocated);
+    check_sum(&s->all.reserved, &s->small.reserved, &s->large.reserved);
+    check_sum(&s->all.requested, &s->small.requested, &s->large.requested);
+    check_sum(&s->all.inactive_split, &s->small.inactive_split, &s->large.inactive_split);
+    check_sum(&s->all.allocations, &s->small.allocations, &s->large.allocations);
+    check_sum(&s->all.segments, &s->small.segments, &s->large.segments);
+    assert(s->all.reserved.current >= s->all.allocated.current);
+    assert(s->device_allocs >= s->device_frees);
+}

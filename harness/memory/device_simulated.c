@@ -1,0 +1,196 @@
+/* The simulated device: addresses and a count of bytes.
+ *
+ * Segments above 1 MiB take whole 2 MiB pages, smaller ones share such pages, as CUDA's driver does
+ * it since Pascal. The pool (for the async allocator) is a model: chunks of 32 MiB multiples, best
+ * fit inside them, empty chunks kept until trimmed.
+ */
+#include "harness/memory/address.h"
+#include "harness/memory/heap.h"
+#include "harness/memory/rounding.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE ((uint64_t)2 << 20)
+#define PACKED_LIMIT ((uint64_t)1 << 20)
+#define POOL_CHUNK ((uint64_t)32 << 20)
+
+struct simulated {
+    uint64_t capacity, used;
+    struct address_policy *addresses;
+    struct ascending ascending;
+    struct heap packed, pool;
+};
+
+static enum outcome take_pages(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    struct simulated *s = device->state;
+    if (bytes > s->capacity - s->used)
+        return OUTCOME_OOM;
+    const enum outcome outcome = s->addresses->place(s->addresses, bytes, address);
+    if (outcome == OUTCOME_OK)
+        s->used += bytes;
+    return outcome;
+}
+
+static void give_pages(struct device *device, uint64_t address, uint64_t bytes)
+{
+    struct simulated *s = device->state;
+    assert(bytes <= s->used);
+    s->addresses->give_back(s->addresses, address, bytes);
+    s->used -= bytes;
+}
+
+static enum outcome simulated_open(struct device *device, const struct device_setting *setting)
+{
+    assert(setting->capacity.known);
+    if (setting->overhead > setting->capacity.value)
+        return OUTCOME_OOM;
+    struct simulated *s = xcalloc(1, sizeof(*s));
+    s->capacity = setting->capacity.value;
+    s->used = setting->overhead;
+    ascending_init(&s->ascending);
+    s->addresses = setting->addresses ? setting->addresses : &s->ascending.policy;
+    heap_init(&s->packed, device, PAGE, false, take_pages, give_pages);
+    heap_init(&s->pool, device, POOL_CHUNK, true, take_pages, give_pages);
+    device->state = s;
+    return OUTCOME_OK;
+}
+
+static void simulated_close(struct device *device)
+{
+    struct simulated *s = device->state;
+    heap_release(&s->packed);
+    heap_release(&s->pool);
+    free(s);
+}
+
+static void simulated_facts(struct device *device, struct device_facts *facts)
+{
+    const struct simulated *s = device->state;
+    *facts = (struct device_facts){.total_bytes = s->capacity};
+    snprintf(facts->name, sizeof(facts->name), "simulated");
+}
+
+static enum outcome simulated_alloc(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    struct simulated *s = device->state;
+    if (bytes <= PACKED_LIMIT)
+        return heap_alloc(&s->packed, bytes, address);
+    return take_pages(device, round_up(bytes, PAGE), address);
+}
+
+static void simulated_free(struct device *device, uint64_t address, uint64_t bytes)
+{
+    struct simulated *s = device->state;
+    if (bytes <= PACKED_LIMIT)
+        heap_free(&s->packed, address);
+    else
+        give_pages(device, address, round_up(bytes, PAGE));
+}
+
+static int simulated_usage(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    const struct simulated *s = device->state;
+    *free_bytes = s->capacity - s->used;
+    *total_bytes = s->capacity;
+    return 0;
+}
+
+static enum outcome simulated_synchronise(struct device *device)
+{
+    (void)device;
+    return OUTCOME_OK;
+}
+
+static uint64_t simulated_granularity(struct device *device)
+{
+    (void)device;
+    return PAGE;
+}
+
+static enum outcome simulated_reserve(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    struct simulated *s = device->state;
+    return s->addresses->reserve(s->addresses, bytes, address);
+}
+
+static void simulated_unreserve(struct device *device, uint64_t address, uint64_t bytes)
+{
+    (void)device;
+    (void)address;
+    (void)bytes;
+}
+
+static enum outcome simulated_map(struct device *device, uint64_t address, uint64_t bytes)
+{
+    struct simulated *s = device->state;
+    if (bytes > s->capacity - s->used)
+        return OUTCOME_OOM;
+    const enum outcome outcome = s->addresses->map(s->addresses, address, bytes);
+    if (outcome == OUTCOME_OK)
+        s->used += bytes;
+    return outcome;
+}
+
+static void simulated_unmap(struct device *device, uint64_t address, uint64_t bytes)
+{
+    struct simulated *s = device->state;
+    (void)address;
+    assert(bytes <= s->used);
+    s->used -= bytes;
+}
+
+static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    return heap_alloc(&((struct simulated *)device->state)->pool, bytes, address);
+}
+
+static void pool_free(struct device *device, uint64_t address)
+{
+    heap_free(&((struct simulated *)device->state)->pool, address);
+}
+
+static int pool_read(struct device *device, struct device_pool_reading *reading)
+{
+    *reading = ((struct simulated *)device->state)->pool.counts;
+    return 0;
+}
+
+static void pool_reset_high(struct device *device)
+{
+    heap_reset_high(&((struct simulated *)device->state)->pool);
+}
+
+static void pool_trim(struct device *device)
+{
+    heap_trim(&((struct simulated *)device->state)->pool);
+}
+
+static const struct device_paging paging = {
+    .granularity = simulated_granularity,
+    .reserve = simulated_reserve,
+    .unreserve = simulated_unreserve,
+    .map = simulated_map,
+    .unmap = simulated_unmap,
+};
+static const struct device_pool pool = {
+    .alloc = pool_alloc,
+    .free = pool_free,
+    .read = pool_read,
+    .reset_high = pool_reset_high,
+    .trim = pool_trim,
+};
+const struct device_ops device_simulated = {
+    .name = "simulated",
+    .open = simulated_open,
+    .close = simulated_close,
+    .facts = simulated_facts,
+    .segment_alloc = simulated_alloc,
+    .segment_free = simulated_free,
+    .usage = simulated_usage,
+    .synchronise = simulated_synchronise,
+    .paging = &paging,
+    .pool = &pool,
+};
