@@ -11,7 +11,9 @@ struct device_list {
     bool *shared;
     size_t count;
 };
-/* `visible` and `order`: values of CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER, NULL when unset. */
+/* `all` as nvml_devices gives them. `visible` and `order`: values of CUDA_VISIBLE_DEVICES and
+ * CUDA_DEVICE_ORDER, NULL when unset. `wanted`: all, or physical indices and UUIDs (also unique
+ * beginnings of them) separated by commas. -1: none is left, or one is not to be had. */
 int devices_choose(const struct nvml_device *all, size_t all_count, const char *visible,
                    const char *order, const char *wanted, struct device_list *list,
                    struct text *why) MUST_CHECK;

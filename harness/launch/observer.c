@@ -1,0 +1,291 @@
+#include "harness/launch/observer.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/launch/observe.h"
+#include "harness/launch/oomkill.h"
+#include "harness/launch/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE_NS 1500000000u /* for a killed tree to be gone */
+#define HURRY_NS 400000000u     /* the same when the launcher is about to kill us too */
+#define WORDS_KEPT (256u << 10) /* bytes of standard error that are read for a cause */
+
+/* --- before the child ----------------------------------------------------------------------- */
+
+int observer_start(struct observer *observer, struct text *why)
+{
+    const struct rank_setting *setting = observer->setting;
+    char host[256] = "";
+    struct text name = TEXT_INIT;
+    char *path = shard_path(setting->run_folder, observer->rank);
+    gethostname(host, sizeof host - 1);
+    text_addf(&name, "h-%s", host);
+    row_set_count(&observer->about, COLUMN_rank, observer->rank);
+    row_set_text(&observer->about, COLUMN_host, text_string(&name));
+    observer->errors = shard_error_path(setting->run_folder, observer->rank);
+    observer->phases = shard_phases_path(setting->live_folder, observer->rank);
+    observer->live = shard_live_path(setting->live_folder, observer->rank);
+    observer->shard = shard_create(path, why);
+    text_release(&name);
+    free(path);
+    if (observer->shard < 0)
+        return -1;
+    return line_append(observer->shard, "start", &observer->about, why);
+}
+
+/* The words of a driver's list say whether there is a card to watch. */
+static int open_card(struct observer *observer)
+{
+    const struct rank_setting *setting = observer->setting;
+    char *uuid = rank_entry(setting->devices, observer->rank);
+    char *shared = rank_entry(setting->shared, observer->rank);
+    int result = 0;
+    if (uuid != NULL)
+        result = card_open(&observer->card, uuid, shared != NULL, &observer->refusal);
+    free(uuid);
+    free(shared);
+    return result;
+}
+
+int observer_prepare(struct observer *observer, struct text *why)
+{
+    const struct rank_setting *setting = observer->setting;
+    unlink(observer->live); /* a command pasted again finds the old page */
+    unlink(observer->phases);
+    if (live_create(observer->live, why) != 0)
+        return -1;
+    row_set_reading(&observer->about, COLUMN_device_capacity_bytes,
+                    rank_bytes(setting->capacities, observer->rank));
+    observer->state = CARD_LOST;
+    if (open_card(observer) != 0)
+        return 0;
+    observer->state =
+        card_settle(&observer->card, rank_bytes(setting->baselines, observer->rank),
+                    setting->settle, observer->watch, &observer->refusal);
+    card_to_row(&observer->card, &observer->about);
+    return observer->state == CARD_INTERRUPTED ? 1 : 0;
+}
+
+/* --- the child ------------------------------------------------------------------------------ */
+
+static void add_words_of_rank(const struct observer *observer, struct words *words)
+{
+    const struct rank_setting *setting = observer->setting;
+    struct reading capacity = rank_bytes(setting->capacities, observer->rank);
+    char *fault = rank_fault(setting->fault, observer->rank);
+    char *uuid = rank_entry(setting->devices, observer->rank);
+    words_add(words, observer->program);
+    for (char *const *word = observer->child + 1; *word != NULL; word++)
+        words_add(words, *word);
+    if (capacity.known)
+        words_addf(words, "--capacity=%llu", (unsigned long long)capacity.value);
+    if (setting->overhead > 0)
+        words_addf(words, "--overhead=%llu", (unsigned long long)setting->overhead);
+    if (fault != NULL)
+        words_addf(words, "--fault=%s", fault);
+    if (uuid != NULL)
+        words_addf(words, "--expect-uuid=%s", uuid);
+    free(fault);
+    free(uuid);
+}
+
+static void add_environment(const struct observer *observer, struct words *environment)
+{
+    char *uuid = rank_entry(observer->setting->devices, observer->rank);
+    words_addf(environment, "%s=%s", PHASES_VARIABLE, observer->phases);
+    words_addf(environment, "%s=%s", LIVE_VARIABLE, observer->live);
+    if (uuid != NULL) {
+        words_addf(environment, "CUDA_VISIBLE_DEVICES=%s", uuid);
+        if (getenv("CUDA_DEVICE_ORDER") == NULL)
+            words_add(environment, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    }
+    free(uuid);
+}
+
+static int start_child(const struct observer *observer, struct child *child, struct text *why)
+{
+    struct words words = WORDS_INIT, environment = WORDS_INIT;
+    add_words_of_rank(observer, &words);
+    add_environment(observer, &environment);
+    const struct child_plan plan = {.argv = (const char *const *)words.word,
+                                    .environment = (const char *const *)environment.word,
+                                    .error_path = observer->errors};
+    int result = child_start(&plan, child, why);
+    words_release(&words);
+    words_release(&environment);
+    return result;
+}
+
+/* One look at card, page and control group while the child lives. */
+static void look(struct observer *observer, const struct child *child,
+                 const struct live_page *page, struct sampler *sampler, struct oomkill *oomkill)
+{
+    struct card_sample sample;
+    struct live_state state;
+    oomkill_follow(oomkill, child->pid);
+    if (!card_sample(&observer->card, child, &sample))
+        return;
+    bool spoke = page != NULL && live_read(page, 0, &state);
+    sampler_take(sampler, &sample, spoke ? &state : NULL, clock_monotonic_ns());
+}
+
+/* Sleeps until the child ends, its time is up or we are told to stop. */
+static enum ended_by watch_child(struct observer *observer, const struct child *child,
+                                 struct sampler *sampler, struct oomkill *oomkill)
+{
+    const struct rank_setting *setting = observer->setting;
+    uint64_t deadline = child->started_ns + setting->timeout, next = child->started_ns;
+    struct live_page *page = NULL;
+    struct text ignored = TEXT_INIT; /* without the page samples belong to no phase */
+    enum ended_by by = ENDED_BY_TIMEOUT;
+    if (live_open(observer->live, &page, &ignored) != 0)
+        page = NULL;
+    text_release(&ignored);
+    for (;;) {
+        int signal = 0;
+        uint64_t until = next < deadline ? next : deadline;
+        enum watch_event event = watch_wait(observer->watch, child->pid, child->pidfd,
+                                            until, &signal);
+        if (event != WATCH_TIME) {
+            by = event == WATCH_ENDED ? ENDED_BY_ITSELF : ENDED_BY_STOP;
+            break;
+        }
+        uint64_t now = clock_monotonic_ns();
+        if (now >= deadline)
+            break;
+        look(observer, child, page, sampler, oomkill);
+        next = now + setting->sample;
+    }
+    live_close(page);
+    return by;
+}
+
+/* --- what became of it ---------------------------------------------------------------------- */
+
+static void add_warning(struct verdict *verdict, const char *warning)
+{
+    text_addf(&verdict->warning, "%s%s", verdict->warning.length > 0 ? "; " : "", warning);
+}
+
+/* What the card says about the verdict: a refusal beside a neighbour who moved judges nothing. */
+static void judge_card(const struct observer *observer, const struct sampler *sampler,
+                       struct verdict *verdict)
+{
+    const struct card *card = &observer->card;
+    if (card->nvml == NULL)
+        return;
+    if (card_moved(card)) {
+        add_warning(verdict, "use of the card by others moved during the run");
+        if (verdict->status == STATUS_oom || verdict->status == STATUS_oom_suspected)
+            verdict->status = STATUS_dirty;
+    }
+    if (sampler->all.count > 0 && !sampler->all.own_peak.known && card_is_mute(card))
+        add_warning(verdict, card->trusts_pids
+                                 ? "memory by process: not told by the driver"
+                                 : "memory by process: not to be told in a pid namespace");
+}
+
+static int report(struct observer *observer, const struct ending *ending,
+                  const struct sampler *sampler, struct reading wall, struct text *why)
+{
+    struct phase_record record = {.hello = ROW_INIT};
+    struct text words = TEXT_INIT, ignored = TEXT_INIT;
+    struct verdict verdict;
+    struct row *rows = NULL;
+    size_t count = 0;
+    if (phases_read(observer->phases, observer->live, &record, why) != 0)
+        return -1;
+    if (file_read_tail(observer->errors, WORDS_KEPT, &words, &ignored) != 0)
+        text_clear(&words); /* said nothing that can be read */
+    classify(ending, &record, &words, &verdict);
+    judge_card(observer, sampler, &verdict);
+    card_to_row(&observer->card, &observer->about);
+    const struct observation what = {.about = &observer->about,
+                                     .record = &record,
+                                     .sampler = sampler,
+                                     .ending = ending,
+                                     .verdict = &verdict,
+                                     .wall_ns = wall};
+    observe(&what, &rows, &count);
+    int result = shard_finish(observer->shard, rows, count, why);
+    rows_release(rows, count);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    text_release(&words);
+    text_release(&ignored);
+    phase_record_release(&record);
+    return result;
+}
+
+/* There was no child: the closing row alone says why. */
+static int report_refusal(struct observer *observer, enum status status, const char *reason,
+                          struct text *why)
+{
+    struct row closing = ROW_INIT;
+    row_set_text(&closing, COLUMN_phase, "run");
+    row_set_status(&closing, status);
+    row_set_escaped(&closing, COLUMN_error, reason, strlen(reason));
+    row_fill(&closing, &observer->about);
+    int result = shard_finish(observer->shard, &closing, 1, why);
+    row_release(&closing);
+    return result;
+}
+
+static int run_child(struct observer *observer, struct child *child, struct text *why)
+{
+    struct sampler sampler = {.last_ns = 0};
+    struct oomkill oomkill = OOMKILL_INIT;
+    struct child_end end = {.reaped = false};
+    oomkill_follow(&oomkill, child->pid);
+    enum ended_by by = watch_child(observer, child, &sampler, &oomkill);
+    child_end(child, by != ENDED_BY_ITSELF, by == ENDED_BY_STOP ? HURRY_NS : PATIENCE_NS, &end);
+    card_look_after(&observer->card);
+    const struct ending ending = {.by = by,
+                                  .reaped = end.reaped,
+                                  .wait_status = end.status,
+                                  .host_killed = oomkill_happened(&oomkill),
+                                  .device_lost = observer->card.lost,
+                                  .speaks_phases = observer->setting->speaks_phases,
+                                  .left_over = end.left_over,
+                                  .free = sampler.free};
+    int result = report(observer, &ending, &sampler,
+                        reading_of(child->ended_ns - child->started_ns), why);
+    sampler_release(&sampler);
+    oomkill_release(&oomkill);
+    return result;
+}
+
+int observer_run(struct observer *observer, struct text *why)
+{
+    struct child child;
+    struct text started = TEXT_INIT;
+    text_add_utc(&started, clock_realtime_ns());
+    row_set_text(&observer->about, COLUMN_started_utc, text_string(&started));
+    text_release(&started);
+    if (line_append(observer->shard, "begin", &observer->about, why) != 0)
+        return -1;
+    if (observer->state != CARD_READY)
+        return report_refusal(observer,
+                              observer->state == CARD_DIRTY ? STATUS_dirty : STATUS_device_lost,
+                              text_string(&observer->refusal), why);
+    text_clear(&observer->refusal);
+    if (start_child(observer, &child, &observer->refusal) != 0)
+        return report_refusal(observer, STATUS_launch_failed, text_string(&observer->refusal),
+                              why);
+    return run_child(observer, &child, why);
+}
+
+void observer_close(struct observer *observer)
+{
+    if (observer->shard >= 0)
+        close(observer->shard);
+    card_close(&observer->card);
+    row_release(&observer->about);
+    text_release(&observer->refusal);
+    free(observer->errors);
+    free(observer->phases);
+    free(observer->live);
+}
