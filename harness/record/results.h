@@ -2,20 +2,22 @@
  *
  *     study.ini  environment.json  rows.csv  events.log  runs/<run>/
  *
- * One driver per folder: the lock is the kernel's (released at death) and held on rows.csv's
- * folder, so that another path to the same folder finds it too.
+ * One driver per folder: the lock is the kernel's (an open-file-description lock on rows.csv,
+ * dropped at death), so that another path to the same folder finds it too.
  */
 #ifndef HIGHWATER_RECORD_RESULTS_H
 #define HIGHWATER_RECORD_RESULTS_H
 
 #include "harness/record/row.h"
+#include "harness/record/runs.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct results {
     char *folder;
-    int folder_fd, rows_fd, events_fd, lock_fd;
+    int rows_fd, events_fd; /* rows_fd holds the lock */
+    uint64_t rows_bytes;    /* length of rows.csv, all of it whole runs */
 };
 
 enum results_outcome {
@@ -26,18 +28,39 @@ enum results_outcome {
 };
 
 /* Creates the folder and its files (rows.csv with its header, the frozen study, the environment)
- * and takes the lock. Nothing is left behind on failure. */
+ * and takes the lock. The folder appears under its name only when all of it is on the disk;
+ * nothing is left behind on failure. */
 enum results_outcome results_create(struct results *results, const char *folder,
                                     const struct text *study, const struct text *environment,
                                     struct text *why) MUST_CHECK;
-/* All rows of a run in one append and one sync. */
+
+/* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back to
+ * the last whole run. A run is whole when it has a closing row of each of its ranks. What is cut
+ * is kept beside it (rows.cut-1.csv, …) and told in `said`. Memory grows with runs, not with
+ * rows. The caller releases what it gets. */
+struct results_reopened {
+    struct run_set done;
+    uint64_t rows;      /* of whole runs */
+    uint64_t cut_bytes; /* 0: nothing was torn */
+    struct text said;   /* "" when nothing was torn */
+};
+enum results_outcome results_reopen(struct results *results, const char *folder,
+                                    struct results_reopened *reopened,
+                                    struct text *why) MUST_CHECK;
+void results_reopened_release(struct results_reopened *reopened);
+
+/* All rows of a run in one append and one sync. On failure the file is as it was before, or the
+ * reason says that it is not. */
 int results_append(struct results *results, const struct row *rows, size_t count,
                    struct text *why) MUST_CHECK;
 /* One UTC-stamped line in events.log. */
 int results_event(struct results *results, struct text *why, const char *format, ...)
     PRINTF_LIKE(3, 4) MUST_CHECK;
-/* runs/<run>, created; the caller frees the path. */
+/* runs/<run>, made empty; the caller frees the path. NULL: the reason is in `why`. */
 char *results_run_folder(struct results *results, const char *run, struct text *why) MUST_CHECK;
 void results_close(struct results *results);
+
+/* Is a driver at work in this folder? Takes nothing, also for a moment. */
+bool results_in_use(const char *folder);
 
 #endif

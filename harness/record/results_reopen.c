@@ -1,0 +1,276 @@
+#include "harness/record/results.h"
+
+#include "harness/base/file.h"
+#include "harness/record/results_files.h"
+#include "harness/record/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+
+/* --- which runs are whole ------------------------------------------------------------------
+ */
+
+struct scan {
+    struct run_set done;
+    struct text run; /* the one whose rows are being read, "" before the first */
+    uint64_t closed, ranks, order;
+    uint32_t statuses;
+    uint64_t rows, rows_of_run;
+    uint64_t good_end; /* behind the last whole run */
+};
+
+static bool is_whole(const struct scan *scan)
+{
+    return scan->closed > 0 && scan->closed == scan->ranks;
+}
+
+static void start_run(struct scan *scan, const char *name)
+{
+    text_setf(&scan->run, "%s", name);
+    scan->closed = scan->ranks = scan->order = scan->rows_of_run = 0;
+    scan->statuses = 0;
+}
+
+/* The same run again behind its last closing row is a new one: it was retried. */
+static bool on_row(void *user, const struct row *row, uint64_t end_offset)
+{
+    struct scan *scan = user;
+    const char *name = row_text(row, COLUMN_run);
+    bool next = name == NULL || strcmp(name, text_string(&scan->run)) != 0 || is_whole(scan);
+    bool broken = name == NULL || (next && scan->run.length > 0 && !is_whole(scan));
+    if (broken)
+        return false;
+    if (next)
+        start_run(scan, name);
+    scan->rows_of_run++;
+    if (!row_is_closing(row))
+        return true;
+    struct reading ranks = row_count(row, COLUMN_ranks), order = row_count(row, COLUMN_order);
+    scan->closed++;
+    scan->ranks = ranks.known ? ranks.value : 1;
+    scan->order = order.known ? order.value : 0;
+    scan->statuses |= 1u << row_status(row);
+    if (is_whole(scan)) {
+        run_set_put(&scan->done, name, scan->order, scan->statuses);
+        scan->rows += scan->rows_of_run;
+        scan->good_end = end_offset;
+    }
+    return true;
+}
+
+/* --- cutting back --------------------------------------------------------------------------
+ */
+
+/* A new file rows.cut-N.csv beside rows.csv; -1 with the reason. */
+static int create_aside(const char *folder, char **path, struct text *why)
+{
+    for (int number = 1;; number++) {
+        char *name = xasprintf("%s/rows.cut-%d.csv", folder, number);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            *path = name;
+            return fd;
+        }
+        int error = errno;
+        if (error != EEXIST)
+            text_addf(why, "cannot create %s: %s", name, strerror(error));
+        free(name);
+        if (error != EEXIST)
+            return -1;
+    }
+}
+
+static int copy_tail(int from, uint64_t offset, int to, const char *to_path, struct text *why)
+{
+    for (;;) {
+        char chunk[CHUNK];
+        ssize_t got = pread(from, chunk, sizeof chunk, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            text_addf(why, "cannot read the tail of rows.csv: %s", strerror(errno));
+        if (got <= 0)
+            return (int)got;
+        if (file_write_all(to, chunk, (size_t)got, to_path, why) != 0)
+            return -1;
+        offset += (uint64_t)got;
+    }
+}
+
+/* Nothing is destroyed: the tail is on the disk under another name before it is cut off. */
+static int set_aside(struct results *results, uint64_t offset, struct text *said,
+                     struct text *why)
+{
+    char *path = NULL;
+    int fd = create_aside(results->folder, &path, why);
+    if (fd < 0)
+        return -1;
+    int failed = copy_tail(results->rows_fd, offset, fd, path, why);
+    if (!failed && fsync(fd) != 0) {
+        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    if (close(fd) != 0 && !failed) {
+        text_addf(why, "cannot close %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    if (!failed)
+        failed = folder_sync(results->folder, why);
+    if (failed)
+        unlink(path);
+    else
+        text_addf(said, "; kept as %s", path);
+    free(path);
+    return failed;
+}
+
+static int cut(struct results *results, uint64_t good_end, struct text *why)
+{
+    struct text header = TEXT_INIT;
+    char *path = xasprintf("%s/rows.csv", results->folder);
+    int failed = ftruncate(results->rows_fd, (off_t)good_end);
+    if (failed)
+        text_addf(why, "cannot cut back %s: %s", path, strerror(errno));
+    if (good_end == 0)
+        table_add_header(&header);
+    if (!failed && header.length > 0)
+        failed = file_write_all(results->rows_fd, header.data, header.length, path, why);
+    if (!failed && fsync(results->rows_fd) != 0) {
+        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    results->rows_bytes = good_end + header.length;
+    text_release(&header);
+    free(path);
+    return failed;
+}
+
+/* --- opening -------------------------------------------------------------------------------
+ */
+
+static enum results_outcome open_rows(struct results *results, struct text *why)
+{
+    char *path = xasprintf("%s/rows.csv", results->folder);
+    results->rows_fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    enum results_outcome outcome = RESULTS_OK;
+    if (results->rows_fd < 0) {
+        text_addf(why, "cannot open %s: %s", path, strerror(errno));
+        outcome = RESULTS_FAILED;
+    } else if (rows_lock(results->rows_fd) != 0) {
+        bool taken = errno == EAGAIN || errno == EACCES;
+        outcome = taken ? RESULTS_IN_USE : RESULTS_FAILED;
+        if (taken)
+            text_addf(why, "%s is in use by another highwater", results->folder);
+        else
+            text_addf(why, "cannot lock %s: %s", path, strerror(errno));
+    }
+    free(path);
+    return outcome;
+}
+
+/* A last event without its newline must not run into the next one. */
+static int open_events(struct results *results, struct text *why)
+{
+    char *path = xasprintf("%s/events.log", results->folder);
+    results->events_fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int failed = results->events_fd < 0 ? -1 : 0;
+    if (failed)
+        text_addf(why, "cannot open %s: %s", path, strerror(errno));
+    off_t length = failed ? 0 : lseek(results->events_fd, 0, SEEK_END);
+    char last = '\n';
+    if (length > 0 && pread(results->events_fd, &last, 1, length - 1) == 1 && last != '\n')
+        failed = file_write_all(results->events_fd, "\n", 1, path, why);
+    free(path);
+    return failed;
+}
+
+/* Where the last whole run ends; the header's end when there is none, 0 without a header. */
+static uint64_t whole_end(const struct scan *scan, const struct table_reading *reading)
+{
+    if (scan->good_end > 0 || reading->rows == 0)
+        return scan->good_end > 0 ? scan->good_end : reading->good_end;
+    struct text header = TEXT_INIT;
+    table_add_header(&header);
+    uint64_t end = header.length;
+    text_release(&header);
+    return end;
+}
+
+static void explain(const struct scan *scan, const struct table_reading *reading,
+                    uint64_t cut_bytes, struct text *said)
+{
+    text_addf(said, "rows.csv: ");
+    if (reading->torn)
+        text_add(said, text_string(&reading->reason));
+    else
+        text_addf(said, "run %s has not all its closing rows", text_string(&scan->run));
+    text_addf(said, "; %llu bytes behind the last whole run were cut off",
+              (unsigned long long)cut_bytes);
+}
+
+/* Reads the table and cuts it back to whole runs. */
+static int take_stock(struct results *results, struct scan *scan,
+                      struct results_reopened *reopened, struct text *why)
+{
+    struct table_reading reading;
+    struct stat status;
+    char *path = xasprintf("%s/rows.csv", results->folder);
+    int failed = table_read(path, false, on_row, scan, &reading, why);
+    if (failed) {
+        free(path);
+        return -1;
+    }
+    uint64_t end = whole_end(scan, &reading);
+    if (fstat(results->rows_fd, &status) != 0) {
+        text_addf(why, "cannot look at %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    free(path);
+    uint64_t cut_bytes = failed ? 0 : (uint64_t)status.st_size - end;
+    results->rows_bytes = end;
+    if (!failed && (cut_bytes > 0 || end == 0)) {
+        explain(scan, &reading, cut_bytes, &reopened->said);
+        if (cut_bytes > 0)
+            failed = set_aside(results, end, &reopened->said, why);
+        if (!failed)
+            failed = cut(results, end, why);
+    }
+    reopened->cut_bytes = cut_bytes;
+    reopened->rows = scan->rows;
+    text_release(&reading.reason);
+    return failed;
+}
+
+enum results_outcome results_reopen(struct results *results, const char *folder,
+                                    struct results_reopened *reopened, struct text *why)
+{
+    struct results opened = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
+    struct scan scan = {.done = RUN_SET_INIT, .run = TEXT_INIT};
+    struct results_reopened found = {.said = TEXT_INIT};
+    enum results_outcome outcome = open_rows(&opened, why);
+    if (outcome == RESULTS_OK &&
+        (take_stock(&opened, &scan, &found, why) != 0 || open_events(&opened, why) != 0))
+        outcome = RESULTS_FAILED;
+    text_release(&scan.run);
+    found.done = scan.done;
+    if (outcome == RESULTS_OK) {
+        *results = opened;
+        *reopened = found;
+    } else {
+        results_reopened_release(&found);
+        results_close(&opened);
+    }
+    return outcome;
+}
+
+void results_reopened_release(struct results_reopened *reopened)
+{
+    run_set_release(&reopened->done);
+    text_release(&reopened->said);
+}

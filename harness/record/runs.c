@@ -1,0 +1,80 @@
+#include "harness/record/runs.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(STATUSES <= 32, "a bit for each status");
+
+/* FNV-1a */
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 14695981039346656037ull;
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 1099511628211ull;
+    return hash;
+}
+
+/* The place in the index where this name is, or would be. Needs a free place. */
+static size_t find_place(const struct run_set *set, const char *name)
+{
+    size_t place = hash_of(name) % set->index_room;
+    while (set->index[place] != 0 && strcmp(set->runs[set->index[place] - 1].name, name) != 0)
+        place = (place + 1) % set->index_room;
+    return place;
+}
+
+/* Twice as many places as runs, at least. */
+static void grow(struct run_set *set)
+{
+    if (set->count == set->room) {
+        set->room = set->room == 0 ? 64 : set->room * 2;
+        set->runs = xrealloc(set->runs, set->room * sizeof *set->runs);
+    }
+    if (set->index_room > set->count * 2)
+        return;
+    set->index_room = set->index_room == 0 ? 256 : set->index_room * 4;
+    free(set->index);
+    set->index = xcalloc(set->index_room, sizeof *set->index);
+    for (size_t i = 0; i < set->count; i++)
+        set->index[find_place(set, set->runs[i].name)] = i + 1;
+}
+
+void run_set_put(struct run_set *set, const char *name, uint64_t order, uint32_t statuses)
+{
+    grow(set);
+    size_t place = find_place(set, name);
+    if (set->index[place] == 0) {
+        set->runs[set->count] = (struct run_record){.name = xstrdup(name)};
+        set->index[place] = ++set->count;
+    }
+    struct run_record *run = &set->runs[set->index[place] - 1];
+    run->order = order;
+    run->statuses = statuses;
+}
+
+const struct run_record *run_set_find(const struct run_set *set, const char *name)
+{
+    if (set->count == 0)
+        return NULL;
+    size_t place = find_place(set, name);
+    return set->index[place] != 0 ? &set->runs[set->index[place] - 1] : NULL;
+}
+
+uint64_t run_set_last_order(const struct run_set *set)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->runs[i].order > last)
+            last = set->runs[i].order;
+    return last;
+}
+
+void run_set_release(struct run_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        free(set->runs[i].name);
+    free(set->runs);
+    free(set->index);
+    *set = (struct run_set)RUN_SET_INIT;
+}
