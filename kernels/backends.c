@@ -1,9 +1,5 @@
 #include "kernels/backends.h"
 
-#ifdef HIGHWATER_WITH_CUDA
-#include "kernels/cuda/violate.h"
-#endif
-
 #include <string.h>
 
 const char *const backend_names[] = {"cuda", "simulated", "host", NULL};

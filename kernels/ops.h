@@ -14,6 +14,7 @@
 
 #include "harness/memory/device.h"
 #include "kernels/dtype.h"
+#include "kernels/fill.h"
 
 /* Memory for library workspaces and for partial sums, taken before the libraries are opened. */
 #define WORKSPACE_BYTES 33554432u
@@ -32,16 +33,8 @@ struct math {
     void *state;        /* the table's own */
 };
 
-/* Where a generated value stands; see random.h. Sizes of the filled array, row-major. */
-struct fill {
-    uint64_t seed;
-    uint32_t tensor;   /* which one: every tensor of a workload has a number of its own */
-    uint64_t sequence; /* of a request; 0 for weights */
-    uint64_t rows, positions, features;
-    float scale; /* values are normal with this deviation */
-};
-
-/* y[rows, out] = x[rows, in] * w[out, in]^T (+ bias[out], unless its address is 0) */
+/* y[rows, out] = x[rows, in] * w[out, in]^T (+ bias[out], unless its address is 0). x and w have
+ * one dtype, y and bias have one. */
 struct product {
     struct array y, x, w, bias;
     uint64_t rows, in, out;
@@ -71,6 +64,9 @@ struct ops {
 };
 
 extern const struct ops ops_host;
-extern const struct ops ops_cuda; /* only in programs that link CUDA */
+/* Only in programs that link CUDA. */
+extern const struct ops ops_cuda;
+/* Queues a kernel that writes out of all bounds. */
+enum outcome cuda_violate(struct device *device);
 
 #endif

@@ -15,6 +15,8 @@
 #ifndef HIGHWATER_KERNELS_RANDOM_H
 #define HIGHWATER_KERNELS_RANDOM_H
 
+#include "kernels/fill.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -104,15 +106,15 @@ RANDOM_CALL float random_normal(uint32_t word)
 }
 
 /* The four neighbouring features 4 * quad … 4 * quad + 3. */
-RANDOM_CALL void random_normals(uint64_t seed, uint32_t tensor, uint64_t sequence, uint64_t row,
-                                uint64_t position, uint64_t quad, float scale, float value[4])
+RANDOM_CALL void random_normals(const struct fill *fill, uint64_t row, uint64_t position,
+                                uint64_t quad, float value[4])
 {
     uint32_t counter[4] = {(uint32_t)quad, (uint32_t)position, (uint32_t)row,
-                           tensor << 24 | (uint32_t)sequence};
+                           fill->tensor << 24 | (uint32_t)fill->sequence};
     uint32_t word[4];
-    random_words(seed, counter, word);
+    random_words(fill->seed, counter, word);
     for (int i = 0; i < 4; i++)
-        value[i] = RANDOM_MULTIPLY(random_normal(word[i]), scale);
+        value[i] = RANDOM_MULTIPLY(random_normal(word[i]), fill->scale);
 }
 
 #endif

@@ -9,8 +9,7 @@ static void fill_line(struct array to, const struct fill *fill, uint64_t row, ui
     for (uint64_t first = 0; first < fill->features; first += 4) {
         uint64_t count = fill->features - first < 4 ? fill->features - first : 4;
         float value[4];
-        random_normals(fill->seed, fill->tensor, fill->sequence, row, position, first / 4,
-                       fill->scale, value);
+        random_normals(fill, row, position, first / 4, value);
         host_store(to, line + first, count, value);
     }
 }
