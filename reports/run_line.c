@@ -109,19 +109,20 @@ static bool same_text(const char *text, const struct row *row, enum column colum
     return strcmp(text, value ? value : "") == 0;
 }
 
+static bool same_run(const struct run_line *line, const struct row *row)
+{
+    return same_text(line->run, row, COLUMN_run) && same_text(line->study, row, COLUMN_study) &&
+           same_text(line->evidence, row, COLUMN_evidence) &&
+           same_text(line->backend, row, COLUMN_backend);
+}
+
 /* The line of this row's run and rank. Rows of a run stand together in what highwater writes,
  * so the search ends where another run begins. */
 static struct run_line *find_line(struct run_lines *lines, const struct row *row)
 {
-    for (size_t i = lines->count; i-- > 0;) {
-        struct run_line *line = &lines->lines[i];
-        if (!same_text(line->run, row, COLUMN_run) ||
-            !same_text(line->study, row, COLUMN_study) ||
-            !same_text(line->evidence, row, COLUMN_evidence))
-            return NULL;
-        if (compare_readings(line->rank, row_count(row, COLUMN_rank)) == 0)
-            return line;
-    }
+    for (size_t i = lines->count; i-- > 0 && same_run(&lines->lines[i], row);)
+        if (compare_readings(lines->lines[i].rank, row_count(row, COLUMN_rank)) == 0)
+            return &lines->lines[i];
     return NULL;
 }
 

@@ -34,7 +34,7 @@ static const struct option everywhere_options[] = {
     {                                                                                          \
         .name = "output", .type = OPTION_TEXT,                                                 \
         .offset = offsetof(struct output_option, output), .fallback = "",                      \
-        .help = "PATH: new file for the result, instead of standard output (-o)"               \
+        .help = "new file for the result, instead of standard output (-o)"               \
     }
 const struct option output_options[] = {
     OUTPUT_ROW,

@@ -12,12 +12,12 @@ const struct option one_point_options[] = {
      .type = OPTION_TEXT,
      AT(device),
      .help = "cuda:N, simulated or host; never chosen silently"},
-    {.name = "workload", .type = OPTION_TEXT, AT(workload), .help = "NAME: what is run"},
+    {.name = "workload", .type = OPTION_TEXT, AT(workload), .help = "what is run"},
     {.name = "capacity",
      .type = OPTION_TEXT,
      AT(capacity),
      .fallback = "",
-     .help = "SIZE: bytes of the simulated or host device"},
+     .help = "bytes of the simulated or host device"},
     {.name = "allow_root",
      .type = OPTION_FLAG,
      AT(allow_root),
@@ -32,7 +32,7 @@ const struct option one_point_options[] = {
      .type = OPTION_TEXT,
      AT(output),
      .fallback = "",
-     .help = "PATH: new file for the result, instead of standard output (-o)"},
+     .help = "new file for the result, instead of standard output (-o)"},
     {.name = NULL},
 };
 

@@ -4,14 +4,18 @@
 #include "kernels/backends.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-static void add_bytes(struct text *out, struct reading bytes)
+#define DASH "—" /* three bytes, one column wide */
+
+/* `mark` says when the number is a lower bound. */
+static void add_bytes(struct text *out, const char *mark, struct reading bytes)
 {
+    char digits[32];
     if (bytes.known)
-        text_addf(out, " %15" PRIu64, bytes.value);
-    else
-        text_addf(out, " %17s", "—"); /* three bytes, one column */
+        snprintf(digits, sizeof digits, "%s%" PRIu64, mark, bytes.value);
+    text_addf(out, " %*s", bytes.known ? 15 : 17, bytes.known ? digits : DASH);
 }
 
 static void add_cards(const struct plan_view *view, struct text *out)
@@ -86,7 +90,8 @@ static const struct outlook *fullest(const struct forecast *forecast, size_t poi
 static void add_runs(const struct plan_view *view, struct text *out)
 {
     text_addf(out,
-              "\nruns in the order of launch; bytes are computed\n%6s  %-32s %-8s %15s %15s"
+              "\nruns in the order of launch; bytes are computed, >= is "
+              "what was reached before the refusal\n%6s  %-32s %-8s %15s %15s"
               "  %s\n",
               "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
     for (size_t i = 0; i < view->plan.count; i++) {
@@ -94,8 +99,9 @@ static void add_runs(const struct plan_view *view, struct text *out)
         size_t point = view->forecast.point_of_run[i];
         const struct outlook *outlook = fullest(&view->forecast, point);
         text_addf(out, "%6zu  %-32s %-8s", i + 1, run->name, plan_role_names[run->role]);
-        add_bytes(out, outlook->allocated_peak);
-        add_bytes(out, outlook->reserved_peak);
+        const char *mark = outlook->fits ? "" : ">=";
+        add_bytes(out, mark, outlook->allocated_peak);
+        add_bytes(out, mark, outlook->reserved_peak);
         text_add(out, "  ");
         add_fits(&view->forecast, point, out);
         text_add_char(out, '\n');
@@ -112,7 +118,7 @@ static void add_phase(const struct forecast_phase *phase, struct text *out)
     text_addf(out, "  %-26s", text_string(&name));
     text_release(&name);
     for (int i = 0; i < FORECAST_COUNTERS; i++)
-        add_bytes(out, phase->counters[i]);
+        add_bytes(out, "", phase->counters[i]);
     text_addf(out, "  %s\n", status_facts[phase->status].name);
 }
 

@@ -1,0 +1,232 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/command/command.h"
+
+#include <string.h>
+
+/* A command of our own, which keeps what it was called with. */
+struct pick {
+    uint64_t width;
+    bool flag;
+    char *word, *set, *output;
+};
+static const struct option pick_options[] = {
+    {.name = "max_width",
+     .type = OPTION_COUNT,
+     .offset = offsetof(struct pick, width),
+     .minimum = 1,
+     .fallback = "7",
+     .help = "a number"},
+    {.name = "flag",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct pick, flag),
+     .fallback = "no",
+     .help = "a flag"},
+    {.name = "word",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct pick, word),
+     .fallback = "",
+     .help = "a word"},
+    {.name = "set",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct pick, set),
+     .fallback = "",
+     .help = "again and again"},
+    {.name = "output",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct pick, output),
+     .fallback = "",
+     .help = "a file"},
+    {.name = "later",
+     .type = OPTION_FLAG,
+     .offset = offsetof(struct pick, flag),
+     .fallback = "no",
+     .help = "reserved",
+     .not_yet = "soon"},
+    {.name = NULL},
+};
+static const struct option handed_on[] = {
+    {.name = "depth", .type = OPTION_COUNT, .minimum = 1, .help = "handed on unread"},
+    {.name = NULL},
+};
+
+static bool more(size_t index, struct option_part *part)
+{
+    *part = (struct option_part){.title = "handed on", .table = handed_on};
+    return index == 0;
+}
+
+struct seen {
+    int calls;
+    uint64_t width;
+    bool flag;
+    char word[32], overrides[64], depth[32], operands[64], line[256];
+};
+static struct seen seen;
+
+static void keep(char *to, size_t room, const char *what)
+{
+    size_t used = strlen(to);
+    if (what)
+        strncat(to, what, room - used - 1);
+}
+
+static int run(struct command_call *call)
+{
+    const struct pick *pick = call->options;
+    const char *overrides[16];
+    seen.calls++;
+    seen.width = pick->width;
+    seen.flag = pick->flag;
+    keep(seen.word, sizeof seen.word, pick->word);
+    keep(seen.depth, sizeof seen.depth, command_given(call, "depth"));
+    keep(seen.line, sizeof seen.line, call->command_line);
+    size_t count = command_overrides(call, overrides);
+    for (size_t i = 0; i < count; i++)
+        keep(seen.overrides, sizeof seen.overrides, overrides[i]);
+    for (size_t i = 0; i < call->operand_count; i++)
+        keep(seen.operands, sizeof seen.operands, call->operands[i]);
+    return 3;
+}
+
+static const struct option_part parts[] = {{.table = pick_options}, {.table = NULL}};
+static const struct command picker = {
+    .name = "pick",
+    .summary = "for this test",
+    .operands = "WHAT",
+    .operand_min = 1,
+    .operand_max = 2,
+    .output = "output",
+    .repeated = "set",
+    .options_size = sizeof(struct pick),
+    .parts = parts,
+    .more = more,
+    .run = run,
+};
+
+#define CALL(...) call((char *[]){"pick", __VA_ARGS__, NULL})
+static int call(char **argv)
+{
+    int argc = 0;
+    while (argv[argc])
+        argc++;
+    memset(&seen, 0, sizeof seen);
+    return command_run(&picker, argc, argv);
+}
+
+static void options_are_taken_in_every_spelling(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("a", "--max-width=12", "--flag"), 3);
+    assert_true(seen.width == 12 && seen.flag);
+    assert_int_equal(CALL("a", "--max_width", "13", "--flag=no"), 3);
+    assert_true(seen.width == 13 && !seen.flag);
+    assert_int_equal(CALL("a", "b"), 3);
+    assert_true(seen.width == 7);
+    assert_string_equal(seen.operands, "ab");
+    assert_int_equal(CALL("--word=x=y", "a", "-q"), 3);
+    assert_string_equal(seen.word, "x=y");
+}
+
+static void operands_may_begin_with_a_hyphen_behind_two(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("--", "--flag"), 3);
+    assert_string_equal(seen.operands, "--flag");
+    assert_false(seen.flag);
+    assert_int_equal(CALL("-"), 3);
+    assert_string_equal(seen.operands, "-");
+}
+
+static void what_is_handed_on_is_not_read(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("a", "--depth", "many"), 3);
+    assert_string_equal(seen.depth, "many");
+}
+
+static void only_the_repeated_option_may_come_again(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("a", "--set", "x.y=1", "--set=z.w=2"), 3);
+    assert_string_equal(seen.overrides, "x.y=1z.w=2");
+    assert_int_equal(CALL("a", "--word=1", "--word=1"), 1);
+    assert_int_equal(seen.calls, 0);
+}
+
+static void what_is_wrong_is_refused_before_anything_runs(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("a", "--widht=3"), 1);
+    assert_int_equal(CALL("a", "--max-width=0"), 1);
+    assert_int_equal(CALL("a", "--max-width=+3"), 1);
+    assert_int_equal(CALL("a", "--max-width"), 1);
+    assert_int_equal(CALL("a", "--later"), 1);
+    assert_int_equal(CALL("a", "-x"), 1);
+    assert_int_equal(CALL("a", "-qv"), 1);
+    assert_int_equal(CALL("a", "b", "c"), 1);
+    assert_int_equal(CALL("--flag"), 1);
+    assert_int_equal(seen.calls, 0);
+}
+
+static void the_command_line_can_be_pasted(void **state)
+{
+    (void)state;
+    assert_int_equal(CALL("it's", "--word=a b", "--depth=3"), 3);
+    assert_string_equal(seen.line, "highwater pick 'it'\\''s' '--word=a b' --depth=3");
+}
+
+static void every_option_of_every_command_is_in_its_help(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        struct text help = TEXT_INIT;
+        struct option_part part;
+        size_t options = 0;
+        command_help(commands[i], &help);
+        for (size_t j = 0; command_part(commands[i], j, &part); j++)
+            for (const struct option *option = part.table; option->name; option++) {
+                struct text flag = TEXT_INIT;
+                command_add_flag(&flag, option->name);
+                assert_non_null(strstr(text_string(&help), text_string(&flag)));
+                assert_non_null(option->help);
+                text_release(&flag);
+                options++;
+            }
+        assert_true(options >= 3); /* at least what is the same everywhere */
+        text_release(&help);
+    }
+}
+
+static void no_option_of_a_command_hides_another(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        struct option_part part, own;
+        for (size_t j = 0; command_part(commands[i], j, &part); j++)
+            for (size_t k = 0; k < j && command_part(commands[i], k, &own); k++)
+                for (const struct option *option = part.table; option->name; option++)
+                    if (own.offset != OPTION_COLLECT)
+                        assert_null(option_find(own.table, option->name));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_are_taken_in_every_spelling),
+        cmocka_unit_test(operands_may_begin_with_a_hyphen_behind_two),
+        cmocka_unit_test(what_is_handed_on_is_not_read),
+        cmocka_unit_test(only_the_repeated_option_may_come_again),
+        cmocka_unit_test(what_is_wrong_is_refused_before_anything_runs),
+        cmocka_unit_test(the_command_line_can_be_pasted),
+        cmocka_unit_test(every_option_of_every_command_is_in_its_help),
+        cmocka_unit_test(no_option_of_a_command_hides_another),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

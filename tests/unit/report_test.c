@@ -1,0 +1,285 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/base/file.h"
+#include "harness/record/table.h"
+#include "reports/report_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A table under construction. */
+static struct text table;
+
+static int begin(void **state)
+{
+    (void)state;
+    text_clear(&table);
+    table_add_header(&table);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    text_release(&table);
+    return 0;
+}
+
+struct made {
+    const char *backend, *run;
+    uint64_t value, rank;
+    const char *phase;
+    int status;
+    struct reading allocated, reserved, predicted, used;
+    bool partial;
+};
+
+static void add(const struct made *made)
+{
+    struct row row = ROW_INIT;
+    bool observed = strcmp(made->backend, "cuda") == 0;
+    row_set_text(&row, COLUMN_evidence, observed ? "observed" : "computed");
+    row_set_text(&row, COLUMN_backend, made->backend);
+    row_set_text(&row, COLUMN_study, "s");
+    row_set_text(&row, COLUMN_workload, "dense");
+    row_set_text(&row, COLUMN_role, "sweep");
+    row_set_text(&row, COLUMN_dimension, "batch");
+    row_set_text(&row, COLUMN_run, made->run);
+    row_set_text(&row, COLUMN_phase, made->phase);
+    row_set_count(&row, COLUMN_value, made->value);
+    row_set_count(&row, COLUMN_trial, 1);
+    row_set_count(&row, COLUMN_rank, made->rank);
+    row_set_count(&row, COLUMN_device_capacity_bytes, 85520809984);
+    row_set_text(&row, COLUMN_partial, made->partial ? "yes" : NULL);
+    row_set_reading(&row, COLUMN_allocated_peak_bytes, made->allocated);
+    row_set_reading(&row, COLUMN_reserved_peak_bytes, made->reserved);
+    row_set_reading(&row, COLUMN_predicted_allocated_peak_bytes, made->predicted);
+    row_set_reading(&row, COLUMN_device_used_end_bytes, made->used);
+    row_set_status(&row, (enum status)made->status);
+    if (row_is_closing(&row) && made->status == STATUS_oom)
+        row_set_text(&row, COLUMN_failed_phase, "warm_forward");
+    table_add_row(&table, &row);
+    row_release(&row);
+}
+
+static void add_run(const char *backend, const char *run, uint64_t value, uint64_t rank,
+                    enum status status)
+{
+    struct made made = {.backend = backend,
+                        .run = run,
+                        .value = value,
+                        .rank = rank,
+                        .phase = "cold_forward",
+                        .status = STATUS_ok,
+                        .allocated = reading_of(1000 * value),
+                        .predicted = reading_of(1000 * value)};
+    add(&made);
+    made.phase = "warm_forward";
+    made.status = (int)status;
+    made.partial = status == STATUS_oom;
+    made.allocated = reading_of(1000 * value + 1);
+    add(&made);
+    made = (struct made){.backend = backend,
+                         .run = run,
+                         .value = value,
+                         .rank = rank,
+                         .phase = "run",
+                         .status = (int)status};
+    add(&made);
+}
+
+/* The report of the table, which the caller frees; *outcome is report_text's. */
+static char *report(int *outcome)
+{
+    char path[] = "/tmp/highwater-report-XXXXXX";
+    struct text out = TEXT_INIT, why = TEXT_INIT;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write_all(fd, table.data, table.length, path, &why), 0);
+    close(fd);
+    *outcome = report_text(path, &out, &why);
+    unlink(path);
+    text_release(&why);
+    char *text = xstrdup(text_string(&out));
+    text_release(&out);
+    return text;
+}
+
+/* The line of a run in the report's table: from its value to the end of the line. */
+static char *line_of(const char *text, const char *value)
+{
+    char *start = xasprintf("\n %12s ", value);
+    const char *found = strstr(text, start);
+    free(start);
+    assert_non_null(found);
+    return xstrndup(found + 1, strcspn(found + 1, "\n"));
+}
+
+static void a_run_shows_its_largest_peak(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-1-t1", 1, 0, STATUS_ok);
+    char *text = report(&outcome);
+    assert_int_equal(outcome, 0);
+    char *line = line_of(text, "1");
+    assert_non_null(strstr(line, " yes "));
+    assert_non_null(strstr(line, " 1001 "));
+    assert_null(strstr(line, "2001")); /* the sum of the two phases */
+    assert_non_null(strstr(text, "85.52 GB = 79.65 GiB"));
+    free(line);
+    free(text);
+}
+
+static void what_was_not_measured_is_a_dash_and_a_zero_stays(void **state)
+{
+    int outcome;
+    (void)state;
+    struct made made = {.backend = "cuda",
+                        .run = "r-batch-2-t1",
+                        .value = 2,
+                        .phase = "cold_forward",
+                        .status = STATUS_ok,
+                        .used = reading_of(0)};
+    add(&made);
+    char *text = report(&outcome);
+    assert_int_equal(outcome, 0);
+    char *line = line_of(text, "2");
+    size_t dashes = 0, zeros = 0;
+    for (const char *at = line; (at = strstr(at, "—")) != NULL; at += strlen("—"))
+        dashes++;
+    for (const char *at = line; (at = strstr(at, " 0")) != NULL; at++)
+        zeros++;
+    /* fits, status, failed phase, allocated, reserved, predicted; rank 0 and device used 0 */
+    assert_int_equal(dashes, 6);
+    assert_int_equal(zeros, 2);
+    free(line);
+    free(text);
+}
+
+static void an_unfinished_peak_is_a_lower_bound(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-4-t1", 4, 0, STATUS_oom);
+    char *text = report(&outcome);
+    char *line = line_of(text, "4");
+    assert_non_null(strstr(line, ">=4001"));
+    assert_non_null(strstr(line, " no "));
+    assert_non_null(strstr(line, " warm_forward "));
+    free(line);
+    free(text);
+}
+
+static void computed_and_observed_stand_apart(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-1-t1", 1, 0, STATUS_ok);
+    add_run("simulated", "r-batch-1-t1", 1, 0, STATUS_ok);
+    add_run("host", "r-batch-1-t1", 1, 0, STATUS_ok);
+    char *text = report(&outcome);
+    size_t tables = 0;
+    for (const char *at = text; (at = strstr(at, "largest value")) != NULL; at++)
+        tables++;
+    assert_int_equal(tables, 3);
+    assert_non_null(strstr(text, "\nobserved: study s"));
+    assert_non_null(strstr(text, "\ncomputed (nothing here was read from a device): study s"));
+    free(text);
+}
+
+/* A value fits when every run and rank of it did; one that was not judged settles nothing. */
+static void limits_need_every_rank(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    add_run("cuda", "r-batch-2-t1", 2, 1, STATUS_ok);
+    add_run("cuda", "r-batch-4-t1", 4, 0, STATUS_ok);
+    add_run("cuda", "r-batch-4-t1", 4, 1, STATUS_crashed);
+    add_run("cuda", "r-batch-8-t1", 8, 0, STATUS_ok);
+    add_run("cuda", "r-batch-8-t1", 8, 1, STATUS_oom);
+    char *text = report(&outcome);
+    assert_non_null(
+        strstr(text, "largest value that fits in every run: 2; smallest that does not: 8"));
+    free(text);
+}
+
+static void nothing_that_fits_is_unknown_not_zero(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_crashed);
+    char *text = report(&outcome);
+    assert_non_null(
+        strstr(text, "largest value that fits in every run: —; smallest that does not: —"));
+    free(text);
+}
+
+static void a_dense_report_says_what_it_does_not_prove(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    char *text = report(&outcome);
+    assert_non_null(strstr(text, "proves nothing about a language model"));
+    free(text);
+}
+
+static void a_torn_table_is_reported_as_far_as_it_goes(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    text_add(&table, "\"observed\",\"s\",\"sw");
+    char *text = report(&outcome);
+    assert_int_equal(outcome, 0);
+    assert_non_null(strstr(text, "not whole"));
+    free(line_of(text, "2"));
+    free(text);
+}
+
+static void a_foreign_table_is_refused(void **state)
+{
+    int outcome;
+    (void)state;
+    text_setf(&table, "a,b,c\n1,2,3\n");
+    char *text = report(&outcome);
+    assert_int_equal(outcome, -1);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void a_table_without_rows_says_so(void **state)
+{
+    int outcome;
+    (void)state;
+    char *text = report(&outcome);
+    assert_int_equal(outcome, 0);
+    assert_non_null(strstr(text, ": 0 rows\n"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_run_shows_its_largest_peak, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_not_measured_is_a_dash_and_a_zero_stays, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_unfinished_peak_is_a_lower_bound, begin, end),
+        cmocka_unit_test_setup_teardown(computed_and_observed_stand_apart, begin, end),
+        cmocka_unit_test_setup_teardown(limits_need_every_rank, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_that_fits_is_unknown_not_zero, begin, end),
+        cmocka_unit_test_setup_teardown(a_dense_report_says_what_it_does_not_prove, begin, end),
+        cmocka_unit_test_setup_teardown(a_torn_table_is_reported_as_far_as_it_goes, begin, end),
+        cmocka_unit_test_setup_teardown(a_foreign_table_is_refused, begin, end),
+        cmocka_unit_test_setup_teardown(a_table_without_rows_says_so, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
