@@ -250,7 +250,8 @@ static CUmemAllocationProp piece_of(const struct device *device)
 
 static uint64_t granularity(struct device *device)
 {
-    CUresult (*ask)(size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags);
+    CUresult (*ask)(size_t *, const CUmemAllocationProp *, CUmemAllocationGranularity_flags) =
+        NULL;
     CUmemAllocationProp piece = piece_of(device);
     size_t bytes = 0;
     if (find_entry(device, "cuMemGetAllocationGranularity", &ask) != OUTCOME_OK ||
@@ -261,7 +262,7 @@ static uint64_t granularity(struct device *device)
 
 static enum outcome reserve(struct device *device, uint64_t bytes, uint64_t *address)
 {
-    CUresult (*ask)(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long);
+    CUresult (*ask)(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long) = NULL;
     CUdeviceptr start = 0;
     enum outcome outcome = find_entry(device, "cuMemAddressReserve", &ask);
     if (outcome == OUTCOME_OK)
@@ -273,14 +274,14 @@ static enum outcome reserve(struct device *device, uint64_t bytes, uint64_t *add
 
 static void unreserve(struct device *device, uint64_t address, uint64_t bytes)
 {
-    CUresult (*give)(CUdeviceptr, size_t);
+    CUresult (*give)(CUdeviceptr, size_t) = NULL;
     if (find_entry(device, "cuMemAddressFree", &give) == OUTCOME_OK)
         (void)give(address, bytes);
 }
 
 static void unmap(struct device *device, uint64_t address, uint64_t bytes)
 {
-    CUresult (*give)(CUdeviceptr, size_t);
+    CUresult (*give)(CUdeviceptr, size_t) = NULL;
     if (find_entry(device, "cuMemUnmap", &give) == OUTCOME_OK)
         (void)driver_outcome(device, give(address, bytes), "cuMemUnmap");
 }
