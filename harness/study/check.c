@@ -15,6 +15,8 @@ struct check {
     const struct document *document;
     struct study *study;
     struct complaints *complaints;
+    struct text list; /* a list in its canonical form */
+    size_t items;
 };
 
 static size_t line_of(const struct check *check, const char *section, const char *key)
@@ -22,19 +24,27 @@ static size_t line_of(const struct check *check, const char *section, const char
     return document_line(check->document, section, key);
 }
 
-/* Splits at commas, blanks around items dropped; false stops. */
-static bool each_item(const char *list, bool (*each)(struct check *check, const char *item),
+/* Takes the items of a comma-separated list, until one is refused; then the list is replaced by
+ * its canonical form, which `take` has gathered. */
+static bool each_item(char **list, bool (*take)(struct check *check, const char *item),
                       struct check *check)
 {
-    for (;;) {
-        size_t length = strcspn(list, ",");
-        char *item = section_name(list, length);
-        bool go_on = each(check, item);
+    text_clear(&check->list);
+    check->items = 0;
+    for (const char *at = *list;;) {
+        size_t length = strcspn(at, ",");
+        char *item = section_name(at, length);
+        bool good = take(check, item);
         free(item);
-        if (!go_on || list[length] == '\0')
-            return go_on;
-        list += length + 1;
+        if (!good)
+            return false;
+        if (at[length] == '\0')
+            break;
+        at += length + 1;
     }
+    free(*list);
+    *list = xstrdup(text_string(&check->list));
+    return true;
 }
 
 static void check_text(const struct check *check)
@@ -72,7 +82,17 @@ static void check_ranks(const struct check *check)
     text_release(&why);
 }
 
-static bool check_one_device(struct check *check, const char *item)
+/* "item" as it may be shown: short, printable. */
+static char *shown(const char *item)
+{
+    struct text text = TEXT_INIT;
+    text_add_char(&text, '"');
+    text_add_escaped(&text, item, strlen(item), 60);
+    text_add_char(&text, '"');
+    return text_detach(&text);
+}
+
+static bool take_device(struct check *check, const char *item)
 {
     uint64_t index;
     struct text why = TEXT_INIT;
@@ -80,27 +100,29 @@ static bool check_one_device(struct check *check, const char *item)
                 strspn(item + 4, "0123456789abcdefABCDEF-/GPUMI") == strlen(item + 4) &&
                 item[4] != '\0';
     bool good = uuid || parse_count(item, &index, &why) == 0;
-    if (!good)
-        complain(check->complaints, line_of(check, "launch", "devices"),
-                 "devices: \"%.60s\" is neither an index nor a UUID (GPU-… or MIG-…)", item);
     text_release(&why);
-    return good;
+    if (good) {
+        text_addf(&check->list, "%s%s", check->items++ ? "," : "", item);
+        return true;
+    }
+    char *refused = shown(item);
+    complain(check->complaints, line_of(check, "launch", "devices"),
+             "devices: %s is neither an index nor a UUID (GPU-, MIG-)", refused);
+    free(refused);
+    return false;
 }
 
 static void check_devices(struct check *check)
 {
-    const struct study *study = check->study;
-    if (strcmp(study->devices, "all") == 0 ||
-        !each_item(study->devices, check_one_device, check))
+    struct study *study = check->study;
+    if (strcmp(study->devices, "all") == 0 || !each_item(&study->devices, take_device, check))
         return;
-    size_t count = 1;
-    for (const char *c = study->devices; *c; c++)
-        count += *c == ',';
-    if (study->backend == BACKEND_CUDA && study->ranks.known && study->ranks.value > count)
+    if (study->backend == BACKEND_CUDA && study->ranks.known &&
+        study->ranks.value > check->items)
         complain(check->complaints, line_of(check, "launch", "devices"),
-                 "devices: %zu listed for %llu ranks; a device serves two only if it is listed "
-                 "twice",
-                 count, (unsigned long long)study->ranks.value);
+                 "devices: %zu listed, ranks = %llu; a device serves two ranks only if it is "
+                 "listed twice",
+                 check->items, (unsigned long long)study->ranks.value);
 }
 
 /* --- [device] --- */
@@ -110,15 +132,14 @@ static bool take_capacity(struct check *check, const char *item)
     struct study *study = check->study;
     struct text why = TEXT_INIT;
     uint64_t bytes = 0;
-    bool good = parse_size(item, &bytes, &why) == 0;
-    if (good && bytes == 0) {
+    if (parse_size(item, &bytes, &why) == 0 && bytes == 0)
         text_add(&why, "a device of 0 bytes");
-        good = false;
-    }
+    bool good = why.length == 0;
     if (good) {
         study->capacity =
             xrealloc(study->capacity, (study->capacities + 1) * sizeof *study->capacity);
         study->capacity[study->capacities++] = bytes;
+        text_addf(&check->list, "%s%llu", check->items++ ? "," : "", (unsigned long long)bytes);
     } else {
         complain(check->complaints, line_of(check, "device", "capacity"), "capacity: %s",
                  text_string(&why));
@@ -131,21 +152,21 @@ static void check_capacity(struct check *check)
 {
     struct study *study = check->study;
     size_t line = line_of(check, "device", "capacity");
-    const char *backend = backend_names[study->backend];
     if (study->capacity_text[0] == '\0') {
         if (study->backend != BACKEND_CUDA)
-            complain(check->complaints, line, "capacity: needed when backend = %s", backend);
+            complain(check->complaints, line, "capacity: must be given for backend %s",
+                     backend_names[study->backend]);
         return;
     }
     if (study->backend == BACKEND_CUDA && cuda_capacity_not_yet) {
         complain(check->complaints, line, "capacity: %s", cuda_capacity_not_yet);
         return;
     }
-    if (!each_item(study->capacity_text, take_capacity, check))
+    if (!each_item(&study->capacity_text, take_capacity, check))
         return;
     if (study->capacities > 1 && study->ranks.known && study->ranks.value != study->capacities)
         complain(check->complaints, line,
-                 "capacity: %zu sizes for %llu ranks; one size, or one per rank",
+                 "capacity: %zu sizes, ranks = %llu: one size for all, or one per rank",
                  study->capacities, (unsigned long long)study->ranks.value);
 }
 
@@ -158,11 +179,16 @@ static void add_fault_error(const struct study *study, struct text *why)
     struct fault fault;
     if (rank)
         *rank++ = '\0';
-    if (fault_parse(words, study->workload->phases, &fault, why) == 0 && rank &&
-        parse_count(rank, &number, why) == 0 && study_ranks(study).known &&
-        number >= study_ranks(study).value)
-        text_addf(why, "rank %s is none of the study's %llu (they count from 0)", rank,
-                  (unsigned long long)study_ranks(study).value);
+    if (fault_parse(words, study->workload->phases, &fault, why) == 0 && rank) {
+        struct reading ranks = study_ranks(study);
+        text_add(why, "fault: rank ");
+        if (parse_count(rank, &number, why) == 0) {
+            text_clear(why);
+            if (ranks.known && number >= ranks.value)
+                text_addf(why, "fault: rank %s is none of the study's %llu (they count from 0)",
+                          rank, (unsigned long long)ranks.value);
+        }
+    }
     free(words);
 }
 
@@ -190,47 +216,66 @@ static void check_device(struct check *check)
     struct text why = TEXT_INIT;
     add_fault_error(study, &why);
     if (why.length > 0)
-        complain(check->complaints, fault, "fault: %s", text_string(&why));
+        complain(check->complaints, fault, "%s", text_string(&why));
     else if (study->backend == BACKEND_CUDA && !faults_on_cuda())
         complain(check->complaints, fault, "fault: on simulated and host only, not on cuda");
     text_release(&why);
 }
 
+/* The line of the allocator's key that a reason ("key: …") begins with, else of `allocator`. */
+static size_t allocator_line(const struct check *check, const char *why)
+{
+    char *key = xstrndup(why, strcspn(why, ":"));
+    const struct option *option = option_find(allocator_options, key);
+    size_t line = line_of(check, "device", option ? option->name : "allocator");
+    free(key);
+    return line;
+}
+
 /* The allocator itself says whether its settings make sense. */
-static void check_allocator(const struct check *check)
+static void check_allocator_opens(const struct check *check)
 {
     const struct study *study = check->study;
     const struct device_setting setting = {.capacity = reading_of(UINT64_C(1) << 40)};
     struct device device;
     struct allocator *allocator;
     struct text why = TEXT_INIT;
+    if (device_open(&device, &device_simulated, &setting) == OUTCOME_OK &&
+        allocator_open(&allocator, study->allocator, &device, &study->allocator_setting,
+                       &why) == 0)
+        allocator_close(allocator);
+    if (why.length > 0)
+        complain(check->complaints, allocator_line(check, text_string(&why)), "%s",
+                 text_string(&why));
+    device_close(&device);
+    text_release(&why);
+}
+
+static void check_allocator(const struct check *check)
+{
+    const struct study *study = check->study;
+    struct text why = TEXT_INIT;
     const char *nearest = text_nearest(study->allocator, allocator_names);
-    bool known = false;
-    for (size_t i = 0; allocator_names[i]; i++)
-        known = known || strcmp(allocator_names[i], study->allocator) == 0;
-    size_t line = line_of(check, "device", "allocator");
-    if (!known) {
-        text_addf(&why, "allocator: \"%.60s\" is none of", study->allocator);
-        for (size_t i = 0; allocator_names[i]; i++)
-            text_addf(&why, "%s %s", i ? "," : "", allocator_names[i]);
-        if (nearest)
-            text_addf(&why, "; did you mean \"%s\"?", nearest);
-        complain(check->complaints, line, "%s", text_string(&why));
-    } else if (device_open(&device, &device_simulated, &setting) == OUTCOME_OK) {
-        if (allocator_open(&allocator, study->allocator, &device, &study->allocator_setting,
-                           &why) == 0)
-            allocator_close(allocator);
-        else
-            complain(check->complaints, line, "%s", text_string(&why));
-        device_close(&device);
+    for (size_t i = 0; allocator_names[i]; i++) {
+        if (strcmp(allocator_names[i], study->allocator) == 0) {
+            check_allocator_opens(check);
+            return;
+        }
+        text_addf(&why, "%s %s", i ? "," : "", allocator_names[i]);
     }
+    char *refused = shown(study->allocator);
+    if (nearest)
+        text_addf(&why, "; did you mean \"%s\"?", nearest);
+    complain(check->complaints, line_of(check, "device", "allocator"),
+             "allocator: %s is none of%s", refused, text_string(&why));
+    free(refused);
     text_release(&why);
 }
 
 void study_check(const struct document *document, struct study *study,
                  struct complaints *complaints)
 {
-    struct check check = {document, study, complaints};
+    struct check check = {.document = document, .study = study, .complaints = complaints};
     bool backend_known = section_find(document_find(document, "device"), "backend");
     check_text(&check);
     check_ranks(&check);
@@ -240,5 +285,6 @@ void study_check(const struct document *document, struct study *study,
         check_device(&check);
     }
     check_allocator(&check);
+    text_release(&check.list);
     study_check_points(document, study, complaints);
 }

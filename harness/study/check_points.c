@@ -1,4 +1,5 @@
 #include "harness/study/interpret.h"
+#include "harness/study/sections.h"
 #include "harness/base/units.h"
 
 static int check_point(const struct study *study, const struct point *point, struct text *why)
@@ -64,11 +65,9 @@ static void check_sweep(const struct document *document, const struct study *stu
 static void check_amount(const struct document *document, const struct study *study,
                          struct complaints *complaints)
 {
-    bool asked = false;
-    for (size_t i = 0; i < document->count; i++)
-        asked = asked || section_argument(&document->sections[i], "input") ||
-                section_argument(&document->sections[i], "sweep") ||
-                section_argument(&document->sections[i], "boundary");
+    bool asked = document->malformed;
+    for (size_t i = 0; i < document->count; i++) /* a misspelt one has been complained of */
+        asked = asked || !study_is_setting(&document->sections[i]);
     if (!asked) {
         complain(complaints, 0,
                  "nothing to run: no [sweep DIMENSION], [input NAME] or [boundary DIMENSION]");

@@ -51,7 +51,7 @@ void document_release(struct document *document)
         free(document->sections[i].name);
     }
     free(document->sections);
-    *document = (struct document){NULL, 0, 0};
+    *document = (struct document){.sections = NULL};
 }
 
 const struct document_section *document_find(const struct document *document, const char *name)

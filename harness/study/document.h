@@ -12,12 +12,14 @@ struct document_section {
     char *name;
     size_t line;
     bool duplicate; /* of an earlier one: not read */
+    bool malformed; /* has a malformed line: keys may be missing because of it */
     struct document_key *keys;
     size_t count, room;
 };
 struct document {
     struct document_section *sections; /* in file order */
     size_t count, room;
+    bool malformed; /* a section may be missing because of a malformed line */
 };
 
 /* Reads through inih (study.c). Malformed lines are complained of and left out. */

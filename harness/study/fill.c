@@ -50,6 +50,11 @@ static void complain_unknown(const struct document_section *section,
         complain(complaints, key->line, "unknown key \"%s\" in [%s]", key->name, section->name);
 }
 
+const char *study_comment_hint(const char *value)
+{
+    return strstr(value, " #") ? " (a comment after a value starts with ;)" : "";
+}
+
 static void take_key(const struct document_section *section, const struct document_key *key,
                      const struct study_scope *scopes, struct met *met,
                      struct complaints *complaints)
@@ -75,8 +80,22 @@ static void take_key(const struct document_section *section, const struct docume
     struct text why = TEXT_INIT;
     if (option_set(option, scope->target, key->value, &why) != 0)
         complain(complaints, key->line, "%s%s", text_string(&why),
-                 strstr(key->value, " #") ? " (a comment after a value starts with ;)" : "");
+                 study_comment_hint(key->value));
     text_release(&why);
+}
+
+static void miss_keys(const struct document_section *section, const char *name,
+                      const struct option *option, const struct met *met,
+                      struct complaints *complaints)
+{
+    for (; option->name; option++) {
+        bool given = option->fallback != NULL;
+        for (size_t i = 0; i < met->count && !given; i++)
+            given = met->option[i] == option;
+        if (!given)
+            complain(complaints, section ? section->line : 0, "[%s] needs the key \"%s\"", name,
+                     option->name);
+    }
 }
 
 void study_take_section(const struct document_section *section, const char *name,
@@ -85,16 +104,10 @@ void study_take_section(const struct document_section *section, const char *name
     struct met met = {.count = 0};
     for (size_t i = 0; section && i < section->count; i++)
         take_key(section, &section->keys[i], scopes, &met, complaints);
-    for (; scopes->options; scopes++) {
-        for (const struct option *option = scopes->options; option->name; option++) {
-            bool given = option->fallback != NULL;
-            for (size_t i = 0; i < met.count && !given; i++)
-                given = met.option[i] == option;
-            if (!given)
-                complain(complaints, section ? section->line : 0, "[%s] needs the key \"%s\"",
-                         name, option->name);
-        }
-    }
+    if (section && section->malformed)
+        return;
+    for (; scopes->options; scopes++)
+        miss_keys(section, name, scopes->options, &met, complaints);
 }
 
 static void take_fixed_sections(const struct document *document, struct study *study,
@@ -107,7 +120,9 @@ static void take_fixed_sections(const struct document *document, struct study *s
             assert(i + 1 < STUDY_SCOPES);
             scopes[i] = (struct study_scope){table->options, (char *)study + table->offset};
         }
-        study_take_section(document_find(document, name), name, scopes, complaints);
+        const struct document_section *section = document_find(document, name);
+        if (section || !document->malformed)
+            study_take_section(section, name, scopes, complaints);
     }
 }
 
@@ -132,7 +147,9 @@ static void choose_workload(const struct document *document, struct study *study
         }
     }
     struct text reason = TEXT_INIT;
-    text_addf(&reason, "workload: \"%s\" is none of", study->workload_name);
+    text_add(&reason, "workload: \"");
+    text_add_escaped(&reason, study->workload_name, strlen(study->workload_name), 60);
+    text_add(&reason, "\" is none of");
     for (size_t i = 0; i < count; i++)
         text_addf(&reason, "%s %s", i ? "," : "", names[i]);
     const char *nearest = text_nearest(study->workload_name, names);
@@ -161,7 +178,7 @@ void study_check_dimensions(const struct document_section *section, const struct
     for (size_t i = 0; section && study->workload && i < section->count; i++) {
         int dimension = dimension_find(section->keys[i].name);
         if (dimension >= 0 && !(study->workload->dimensions >> dimension & 1))
-            complain(complaints, section->keys[i].line, "workload %s has no %s",
+            complain(complaints, section->keys[i].line, "workload %s has no dimension \"%s\"",
                      study->workload->name, section->keys[i].name);
     }
 }

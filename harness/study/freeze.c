@@ -143,7 +143,9 @@ static void apply(struct frozen *frozen, const char *text, size_t number,
                                 .section = section_name(text, (size_t)(dot - text)),
                                 .key = section_name(dot + 1, (size_t)(equals - dot) - 1),
                                 .value = text_string(&value)};
-    if (reads_back(&override))
+    if (!override.section[0] || !override.key[0])
+        complain_of_override(complaints, number, "not of the form section.key=value");
+    else if (reads_back(&override))
         write_override(frozen, &override);
     else
         complain_of_override(

@@ -71,8 +71,8 @@ static void take_sweep(const struct document_section *section, const char *argum
         sweep.dimension = (enum dimension)dimension;
         if (values_parse(text.values, bounds->minimum, bounds->maximum, &sweep.values,
                          &sweep.count, &why) != 0) {
-            complain(complaints, section_find(section, "values")->line, "values: %s",
-                     text_string(&why));
+            complain(complaints, section_find(section, "values")->line, "values: %s%s",
+                     text_string(&why), study_comment_hint(text.values));
         } else {
             study->sweeps = xrealloc(study->sweeps, (study->sweep_count + 1) * sizeof sweep);
             study->sweeps[study->sweep_count++] = sweep;
@@ -133,8 +133,9 @@ static void complain_unknown(const struct document_section *section,
         complain(complaints, section->line, "[%s] needs a name: [%s %s]", section->name, word,
                  strcmp(word, "input") == 0 ? "NAME" : "DIMENSION");
     else if (nearest && strcmp(nearest, section->name) != 0)
-        complain(complaints, section->line, "unknown section [%s]; did you mean [%s]?",
-                 section->name, nearest);
+        complain(complaints, section->line, "unknown section [%s]; did you mean [%s%s]?",
+                 section->name, nearest,
+                 is_listed(nearest, kinds) ? section->name + strlen(word) : "");
     else
         complain(complaints, section->line, "unknown section [%s]", section->name);
     free(word);
@@ -146,6 +147,12 @@ static bool is_fixed(const char *name)
         if (strcmp(name, table->section) == 0)
             return true;
     return false;
+}
+
+bool study_is_setting(const struct document_section *section)
+{
+    return is_fixed(section->name) || workload_find(section->name) ||
+           is_listed(section->name, later_workloads);
 }
 
 void study_take_named(const struct document_section *section, struct study *study,

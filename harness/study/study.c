@@ -43,6 +43,10 @@ static bool is_for_inih(struct walk *walk, const struct line *line, size_t numbe
     case LINE_BAD:
         complain(walk->complaints, number, "%s", line->text);
         walk->nowhere = walk->nowhere || line->opens;
+        if (walk->nowhere || walk->document->count == 0)
+            walk->document->malformed = true;
+        else
+            walk->document->sections[walk->document->count - 1].malformed = true;
         return false;
     case LINE_SECTION:
         walk->nowhere = false;
@@ -108,7 +112,7 @@ void document_read(const struct text *bytes, struct document *document,
                    struct complaints *complaints)
 {
     struct lines lines;
-    *document = (struct document){NULL, 0, 0};
+    *document = (struct document){.sections = NULL};
     lines_scan(bytes, &lines);
     struct walk walk = {
         .bytes = bytes, .lines = &lines, .document = document, .complaints = complaints};
