@@ -1,0 +1,17 @@
+# columns: the table that writes the file, in its order, with the statuses.
+. "$HIGHWATER_SOURCE/tests/helpers.sh"
+
+expect 0 columns
+sed -n 's/^COLUMN(\([a-z_0-9]*\),.*/\1/p' "$HIGHWATER_SOURCE/harness/record/columns.def" >wanted
+[ "$(wc -l <wanted)" -gt 100 ] || fail "columns.def could not be read"
+awk 'NF >= 4 && $2 ~ /^(count|real|text)$/ { print $1 }' out >got
+cmp -s wanted got || fail "columns prints other columns than the table: $(diff wanted got)"
+for status in $(sed -n 's/^STATUS(\([a-z_]*\),.*/\1/p' \
+    "$HIGHWATER_SOURCE/harness/record/status.def"); do
+    grep -qE "^$status +(yes|no|empty) " out || fail "columns lacks status $status"
+done
+grep -qE '^allocated_peak_bytes +count +bytes ' out || fail "a unit is missing"
+
+expect 0 columns --json
+sed -n 's/^ *"name": "\(.*\)",*/\1/p' out | head -n "$(wc -l <wanted)" >got
+cmp -s wanted got || fail "columns --json has other columns than the table"

@@ -1,0 +1,15 @@
+# environment: text and JSON say the same, and nothing is invented.
+. "$HIGHWATER_SOURCE/tests/helpers.sh"
+
+expect 0 environment --json
+head -c 1 out | grep -q '{' || fail "environment --json is not an object"
+has out '"host"'
+has out "$(uname -r)"
+sed -n 's/^  "\([a-z_]*\)":.*/\1/p' out >keys
+[ -s keys ] || fail "environment --json has no members"
+
+expect 0 environment
+while read -r key; do
+    grep -qE "^$key(:|\$)" out || fail "environment as text lacks $key"
+done <keys
+hasnt out null
