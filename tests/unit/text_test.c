@@ -1,0 +1,204 @@
+#include "harness/base/text.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void assert_escaped(const char *bytes, size_t length, size_t limit, const char *wanted)
+{
+    struct text out = TEXT_INIT;
+    text_add_escaped(&out, bytes, length, limit);
+    assert_string_equal(text_string(&out), wanted);
+    text_release(&out);
+}
+
+static void grows_and_terminates(void **state)
+{
+    (void)state;
+    struct text text = TEXT_INIT;
+    assert_string_equal(text_string(&text), "");
+    for (int i = 0; i < 1000; i++) {
+        text_addf(&text, "%d,", i);
+        assert_int_equal(strlen(text_string(&text)), text.length);
+    }
+    assert_int_equal(text.length, 10 * 2 + 90 * 3 + 900 * 4);
+    text_setf(&text, "%s", "new");
+    assert_string_equal(text_string(&text), "new");
+    text_add_bytes(&text, "a\0b", 3);
+    assert_int_equal(text.length, 6);
+    assert_memory_equal(text.data, "newa\0b", 7);
+    char *taken = text_detach(&text);
+    assert_null(text.data);
+    assert_string_equal(taken, "newa");
+    free(taken);
+    taken = text_detach(&text);
+    assert_string_equal(taken, "");
+    free(taken);
+    text_clear(&text);
+    text_release(&text);
+}
+
+static void escapes_controls(void **state)
+{
+    (void)state;
+    assert_escaped("a\nb\rc\td\0e\\", 10, 0, "a\\nb\\rc\\td\\0e\\\\");
+    assert_escaped("\x01\x1b[31m\x7f", 7, 0, "\\x01\\x1b[31m\\x7f");
+    assert_escaped("\0"
+                   "1",
+                   2, 0, "\\01");
+    assert_escaped("gr\xc3\xbc\xc3\x9f 日本 😀", 18, 0, "gr\xc3\xbc\xc3\x9f 日本 😀");
+    /* a C1 control and the line separators of Unicode */
+    assert_escaped("\xc2\x9b"
+                   "2J",
+                   4, 0, "\\xc2\\x9b2J");
+    assert_escaped("\xe2\x80\xa8", 3, 0, "\\xe2\\x80\\xa8");
+    assert_escaped("\xc2\xa0", 2, 0, "\xc2\xa0");
+}
+
+static void escapes_invalid_utf8(void **state)
+{
+    (void)state;
+    assert_escaped("\xff", 1, 0, "\\xff");
+    assert_escaped("\xc0\x80", 2, 0, "\\xc0\\x80");          /* overlong */
+    assert_escaped("\xe0\x80\x80", 3, 0, "\\xe0\\x80\\x80"); /* overlong */
+    assert_escaped("\xed\xa0\x80", 3, 0, "\\xed\\xa0\\x80"); /* surrogate */
+    assert_escaped("\xf4\x90\x80\x80", 4, 0, "\\xf4\\x90\\x80\\x80");
+    assert_escaped("\xc3", 1, 0, "\\xc3"); /* cut off at the end */
+    assert_escaped("\xe2\x82", 2, 0, "\\xe2\\x82");
+    assert_escaped("\xc3(", 2, 0, "\\xc3(");
+}
+
+static void every_byte_comes_back(void **state)
+{
+    (void)state;
+    char all[65536 * 2];
+    size_t length = 0;
+    for (int a = 0; a < 256; a++)
+        for (int b = 0; b < 256; b++) {
+            all[length++] = (char)a;
+            all[length++] = (char)b;
+        }
+    struct text escaped = TEXT_INIT, back = TEXT_INIT;
+    text_add_escaped(&escaped, all, length, 0);
+    assert_true(text_is_utf8(escaped.data, escaped.length));
+    for (size_t i = 0; i < escaped.length; i++)
+        assert_true((unsigned char)escaped.data[i] >= 0x20 && escaped.data[i] != 0x7f);
+    assert_int_equal(text_add_unescaped(&back, escaped.data, escaped.length), 0);
+    assert_int_equal(back.length, length);
+    assert_memory_equal(back.data, all, length);
+    text_release(&escaped);
+    text_release(&back);
+}
+
+static void unescaping_refuses(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"\\",   "a\\",   "\\q",   "\\x",
+                                      "\\x1", "\\x1g", "\\xg1", NULL};
+    struct text out = TEXT_INIT;
+    text_add(&out, "before");
+    for (size_t i = 0; bad[i] != NULL; i++) {
+        assert_int_equal(text_add_unescaped(&out, bad[i], strlen(bad[i])), -1);
+        assert_string_equal(text_string(&out), "before");
+    }
+    text_release(&out);
+}
+
+static void limit_keeps_whole_pieces(void **state)
+{
+    (void)state;
+    assert_escaped("aa\n", 3, 3, "aa");
+    assert_escaped("aa\n", 3, 4, "aa\\n");
+    assert_escaped("a\xff", 2, 4, "a");
+    assert_escaped("a\xff", 2, 5, "a\\xff");
+    assert_escaped("ab\xc3\xbc", 4, 3, "ab");
+    assert_escaped("ab\xc3\xbc", 4, 4, "ab\xc3\xbc");
+    /* nothing behind the first piece that does not fit, though it would fit itself */
+    assert_escaped("a\nb", 3, 2, "a");
+    for (size_t limit = 1; limit < 40; limit++) {
+        struct text out = TEXT_INIT, back = TEXT_INIT;
+        text_add_escaped(&out, "x\xff\n😀\0y日\\z\t\x01", 16, limit);
+        assert_true(out.length <= limit);
+        assert_true(text_is_utf8(text_string(&out), out.length));
+        assert_int_equal(text_add_unescaped(&back, text_string(&out), out.length), 0);
+        assert_memory_equal(text_string(&back), "x\xff\n😀\0y日\\z\t\x01", back.length);
+        text_release(&out);
+        text_release(&back);
+    }
+}
+
+static void knows_utf8(void **state)
+{
+    (void)state;
+    assert_true(text_is_utf8("", 0));
+    assert_true(text_is_utf8("日本", 6));
+    assert_true(text_is_utf8("\xf4\x8f\xbf\xbf", 4));
+    assert_true(text_is_utf8("\xed\x9f\xbf\xee\x80\x80", 6));
+    assert_false(text_is_utf8("日本", 5));
+    assert_false(text_is_utf8("\xf5\x80\x80\x80", 4));
+    assert_false(text_is_utf8("a\x80", 2));
+}
+
+static void suggests_the_nearest(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"batch",     "context", "allow_root",
+                                        "sequences", "width",   NULL};
+    assert_string_equal(text_nearest("bathc", names), "batch");
+    assert_string_equal(text_nearest("Batch", names), "batch");
+    assert_string_equal(text_nearest("contxt", names), "context");
+    assert_string_equal(text_nearest("allow-rot", names), "allow_root");
+    assert_string_equal(text_nearest("sequence", names), "sequences");
+    assert_null(text_nearest("b", names));
+    assert_null(text_nearest("", names));
+    assert_null(text_nearest("precision", names));
+    char longest[5000];
+    memset(longest, 'b', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_null(text_nearest(longest, names));
+}
+
+static void allocates(void **state)
+{
+    (void)state;
+    char *none = xmalloc(0);
+    assert_non_null(none);
+    free(none);
+    unsigned char *zeroes = xcalloc(100, 3);
+    for (int i = 0; i < 300; i++)
+        assert_int_equal(zeroes[i], 0);
+    free(zeroes);
+    char *copy = xstrndup("abcdef", 3);
+    assert_string_equal(copy, "abc");
+    free(copy);
+    copy = xstrndup("ab", 30);
+    assert_string_equal(copy, "ab");
+    free(copy);
+    copy = xasprintf("%d-%s", 7, "x");
+    assert_string_equal(copy, "7-x");
+    free(copy);
+    assert_true(text_starts_with("OMPI_COMM", "OMPI_"));
+    assert_false(text_starts_with("OM", "OMPI_"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_terminates),
+        cmocka_unit_test(escapes_controls),
+        cmocka_unit_test(escapes_invalid_utf8),
+        cmocka_unit_test(every_byte_comes_back),
+        cmocka_unit_test(unescaping_refuses),
+        cmocka_unit_test(limit_keeps_whole_pieces),
+        cmocka_unit_test(knows_utf8),
+        cmocka_unit_test(suggests_the_nearest),
+        cmocka_unit_test(allocates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
