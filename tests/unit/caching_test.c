@@ -537,7 +537,7 @@ static void random_requests(void **state)
     for (int i = 0; i < 4000; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         struct block *block = &blocks[(random >> 33) % 64];
-        if (block->requested) {
+        if (block->piece) {
             give(&stage, block);
         } else {
             const uint64_t bytes = ((random >> 40) % 4096 + 1) << ((random >> 20) % 14);

@@ -1,5 +1,6 @@
-/* What a study file means, and what is said of one that means nothing. The bulk of the cases are
- * files under tests/golden; here is what reads them, and what a list of cases cannot show. */
+/* What a study file means, and what is said of one that means nothing. The bulk of the cases
+ * are files under tests/golden; here is what reads them, and what a list of cases cannot show.
+ */
 #include "harness/study/plan.h"
 #include "harness/study/study_options.h"
 
@@ -336,7 +337,8 @@ static void test_hash_ignores_looks(void **state)
 {
     (void)state;
     static const char *const same[] = {
-        GOOD "[point]\ncontext=64\n[sweep batch]\nvalues=1,2,4\n[input a]\n[input b]\nbatch=2\n",
+        GOOD
+        "[point]\ncontext=64\n[sweep batch]\nvalues=1,2,4\n[input a]\n[input b]\nbatch=2\n",
         "; a comment\n[point]\n\tcontext = 64 ; c\r\n\n[input b]\nbatch=2\n"
         "[sweep batch]\nvalues = 1:4:x2\n[input a]\n" GOOD,
         GOOD "[point]\nwidth=4096\ncontext=64\n[sweep batch]\nvalues=1, 2 ,4\n[input a]\n"
@@ -383,10 +385,11 @@ static const char *another_value(const struct option *option)
         break;
     }
     static const char *const texts[][2] = {
-        {"name", "m"},        {"question", "r"},  {"model_revision", "m"},
-        {"input_set", "i"},   {"ranks", "2"},     {"devices", "1,0"},
-        {"capacity", "8GiB"}, {"fault", "context:oom"}, {"allocator", "direct"},
-        {"roundup_power2_divisions", "4"}};
+        {"name", "m"},           {"question", "r"},
+        {"model_revision", "m"}, {"input_set", "i"},
+        {"ranks", "2"},          {"devices", "1,0"},
+        {"capacity", "8GiB"},    {"fault", "context:oom"},
+        {"allocator", "direct"}, {"roundup_power2_divisions", "4"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(texts[i][0], option->name) == 0)
             return texts[i][1];
@@ -445,7 +448,8 @@ static void test_hash_sees_what_is_run(void **state)
         study_release(&studies[i]);
 }
 
-/* The hash stands in rows: another value on another machine or in another version is a fault. */
+/* The hash stands in rows: another value on another machine or in another version is a fault.
+ */
 static void test_hash_is_for_ever(void **state)
 {
     (void)state;
@@ -480,8 +484,8 @@ static void test_capacity_and_ranks(void **state)
     assert_int_equal(study_ranks(&study).value, 4);
     assert_int_equal(study_capacity(&study, 3).value, UINT64_C(80) << 30);
     study_release(&study);
-    const char *const cuda[] = {"device.backend=cuda", "device.capacity=",
-                                "launch.ranks=per-device"};
+    const char *const cuda[] = {"device.backend=cuda",
+                                "device.capacity=", "launch.ranks=per-device"};
     parse_good(GOOD "[sweep batch]\nvalues=1\n", cuda, 3, &study);
     assert_false(study_ranks(&study).known);
     assert_false(study_capacity(&study, 0).known);

@@ -1,0 +1,471 @@
+/* The list of runs, and what each is predicted to need. */
+#include "harness/study/interpret.h"
+#include "harness/study/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+/* Sanitizers are allowed to take longer. */
+#if defined __SANITIZE_ADDRESS__
+#define SLOWER 20
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SLOWER 20
+#endif
+#endif
+#ifndef SLOWER
+#define SLOWER 1
+#endif
+
+#define HEAD                                                                                   \
+    "[study]\nname=n\nquestion=q\nworkload=dense\n[device]\nbackend=simulated\n"               \
+    "capacity=80GiB\n[point]\nbatch=2\ncontext=128\nwidth=64\ndtype=float32\nwarmup=1\n"       \
+    "repeats=2\n"
+
+static void make_study(const char *bytes, struct study *study)
+{
+    struct text text = TEXT_INIT, errors = TEXT_INIT;
+    text_add(&text, bytes);
+    if (study_parse("F", &text, NULL, 0, study, &errors) != 0)
+        fail_msg("%s", text_string(&errors));
+    text_release(&text);
+    text_release(&errors);
+}
+
+static void make_plan(const char *bytes, struct study *study, struct plan *plan)
+{
+    struct text why = TEXT_INIT;
+    make_study(bytes, study);
+    assert_int_equal(plan_make(study, plan, &why), 0);
+    text_release(&why);
+}
+
+/* --- order and names --- */
+
+static void test_listed(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "r-input-b-t1", "r-input-b-t2", "r-input-a-t1", "r-input-a-t2",   "r-batch-4-t1",
+        "r-batch-4-t2", "r-batch-1-t1", "r-batch-1-t2", "r-context-2-t1", "r-context-2-t2"};
+    struct study study;
+    struct plan plan;
+    struct text why = TEXT_INIT;
+    make_study(HEAD "[sweep batch]\nvalues=4,1\n[input b]\nwidth=8\n[sweep context]\n"
+                    "values=2\n[input a]\n",
+               &study);
+    study.trials = 2;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    text_release(&why);
+    assert_int_equal(plan.count, 10);
+    for (size_t i = 0; i < 10; i++)
+        assert_string_equal(plan.runs[i].name, wanted[i]);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+static void test_a_sweep_varies_one_thing(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    make_plan(HEAD "[sweep batch]\nvalues=4,1\n[sweep width]\nvalues=8\n[input a]\ncontext=7\n",
+              &study, &plan);
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct plan_run *run = &plan.runs[i];
+        assert_int_equal(run->trial, 1);
+        assert_int_equal(run->phases, PHASES_SPLIT);
+        for (int d = 0; d < DIMENSIONS; d++) {
+            uint64_t fixed = study.point.value[d].value;
+            bool of_input = run->role == ROLE_INPUT && d == DIMENSION_context;
+            assert_true(run->point.value[d].known == study.point.value[d].known);
+            if (study.point.value[d].known)
+                assert_int_equal(run->point.value[d].value, d == run->dimension ? run->value
+                                                            : of_input          ? 7
+                                                                                : fixed);
+        }
+    }
+    assert_false(plan.runs[0].point.value[DIMENSION_layers].known);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void test_names_are_unique_and_fit(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    make_plan(HEAD "[sweep batch]\nvalues=1:600:+1, 4294967295\n[sweep context]\n"
+                   "values=1:600:+1\n"
+                   "[input nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn]\n[input a]\n[input a-t1]\n"
+                   "[input batch-1]\n",
+              &study, &plan);
+    const char **names = xcalloc(plan.count, sizeof(const char *));
+    for (size_t i = 0; i < plan.count; i++) {
+        names[i] = plan.runs[i].name;
+        assert_true(strlen(names[i]) + 1 < sizeof plan.runs[i].name);
+    }
+    qsort(names, plan.count, sizeof(const char *), by_name);
+    for (size_t i = 1; i < plan.count; i++)
+        assert_string_not_equal(names[i], names[i - 1]);
+    free(names);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+static void test_shuffled(void **state)
+{
+    (void)state;
+    static const char bytes[] = HEAD "[sweep batch]\nvalues=1:8:+1\n";
+    /* As computed by an independent program from the stated rule, seed 7. */
+    static const uint64_t wanted[] = {2, 5, 6, 3, 7, 1, 4, 8};
+    struct study study;
+    struct plan plan;
+    make_study(bytes, &study);
+    study.order = ORDER_SHUFFLED;
+    struct text why = TEXT_INIT;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(plan.runs[i].value, wanted[i]);
+    plan_release(&plan);
+    study.seed = 8;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    bool same = true;
+    for (size_t i = 0; i < 8; i++)
+        same = same && plan.runs[i].value == wanted[i];
+    assert_false(same);
+    plan_release(&plan);
+    study_release(&study);
+    text_release(&why);
+}
+
+/* The two ways to run a point when both are asked for; a probe of a boundary. */
+static void test_both_and_probes(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    struct plan_run probe;
+    struct text why = TEXT_INIT;
+    const struct study_boundary boundary = {.dimension = DIMENSION_batch, .from = 1, .to = 9};
+    make_study(HEAD "[sweep batch]\nvalues=3\n", &study);
+    study.phases = PHASES_BOTH;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan.count, 2);
+    assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
+    assert_string_equal(plan.runs[1].name, "r-batch-3-whole-t1");
+    assert_int_equal(plan.runs[1].phases, PHASES_WHOLE);
+    plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, &probe);
+    assert_string_equal(probe.name, "r-boundary-batch-5-whole-t2");
+    assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
+    assert_int_equal(probe.point.value[DIMENSION_context].value, 128);
+    plan_release(&plan);
+    study.phases = PHASES_WHOLE;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan.count, 1);
+    assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
+    plan_release(&plan);
+    study.trials = STUDY_RUNS_LIMIT + 1;
+    assert_int_equal(plan_make(&study, &plan, &why), -1);
+    assert_true(why.length > 0);
+    study_release(&study);
+    text_release(&why);
+}
+
+/* --- prediction --- */
+
+static void predict(const struct study *study, struct reading capacity, uint64_t overhead,
+                    struct prediction *prediction)
+{
+    struct text why = TEXT_INIT;
+    if (plan_predict(study, &study->point, capacity, overhead, prediction, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    text_release(&why);
+}
+
+static const struct row *find_row(const struct prediction *prediction, const char *phase,
+                                  uint64_t repeat)
+{
+    for (size_t i = 0; i < prediction->count; i++) {
+        const struct row *row = &prediction->rows[i];
+        struct reading at = row_count(row, COLUMN_repeat);
+        if (strcmp(row_text(row, COLUMN_phase), phase) == 0 &&
+            (repeat == 0 ? !at.known : at.known && at.value == repeat))
+            return row;
+    }
+    fail_msg("no row of phase %s", phase);
+    return NULL;
+}
+
+static uint64_t number(const struct row *row, enum column column)
+{
+    struct reading reading = row_count(row, column);
+    assert_true(reading.known);
+    return reading.value;
+}
+
+/* The bytes of dense are known from its definition: parameters, input, hidden, output. */
+static void test_prediction_is_the_arithmetic(void **state)
+{
+    (void)state;
+    struct study study;
+    struct prediction prediction;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    predict(&study, study_capacity(&study, 0), 0, &prediction);
+    assert_true(prediction.fits);
+    assert_int_equal(prediction.count, 8);
+    assert_int_equal(prediction.failed_phase.length, 0);
+    /* width 64: 4*64*64 floats twice, 256 and 64 biases; all multiples of 512 bytes but one */
+    uint64_t weights = 2 * 4 * 64 * 64 * 4 + 256 * 4 + 512;
+    uint64_t x = 2 * 128 * 64 * 4, hidden = 4 * x, y = x, workspace = 33554432;
+    const struct row *load = find_row(&prediction, "model_load", 0);
+    assert_int_equal(number(load, COLUMN_end_weights_bytes), weights);
+    const struct row *cold = find_row(&prediction, "cold_forward", 0);
+    assert_int_equal(number(cold, COLUMN_allocated_peak_bytes),
+                     workspace + weights + x + hidden + y);
+    assert_int_equal(number(cold, COLUMN_peak_activations_bytes), hidden + y);
+    const struct row *warm = find_row(&prediction, "warm_forward", 2);
+    assert_string_equal(row_text(warm, COLUMN_pass), "warm");
+    assert_int_equal(number(warm, COLUMN_allocated_peak_bytes),
+                     workspace + weights + x + hidden + y);
+    for (size_t i = 0; i < prediction.count; i++)
+        assert_int_equal(row_status(&prediction.rows[i]), STATUS_ok);
+    prediction_release(&prediction);
+    study_release(&study);
+}
+
+static const enum column all_counters[] = {
+    COLUMN_allocated_start_bytes, COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes,
+    COLUMN_reserved_start_bytes,  COLUMN_reserved_peak_bytes,  COLUMN_reserved_end_bytes,
+    COLUMN_requested_peak_bytes,  COLUMN_peak_weights_bytes,   COLUMN_end_weights_bytes,
+    COLUMN_device_used_end_bytes, COLUMN_duration_ns,          COLUMN_refused_bytes};
+
+/* At every capacity: phases before the failure as with room, the failing one with what was
+ * refused, the later ones there and empty. */
+static void test_prediction_at_every_capacity(void **state)
+{
+    (void)state;
+    struct study study;
+    struct prediction roomy, tight;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    predict(&study, reading_missing(), 0, &roomy);
+    size_t failures = 0;
+    bool fitted = false;
+    for (uint64_t mib = 1; mib <= 64; mib++) {
+        predict(&study, reading_of(mib << 20), 0, &tight);
+        assert_int_equal(tight.count, roomy.count);
+        assert_true(!fitted || tight.fits); /* more room never fits less here */
+        fitted = tight.fits;
+        bool failed = false;
+        for (size_t i = 0; i < tight.count; i++) {
+            const struct row *row = &tight.rows[i];
+            assert_string_equal(row_text(row, COLUMN_phase),
+                                row_text(&roomy.rows[i], COLUMN_phase));
+            if (failed) {
+                assert_int_equal(row_status(row), STATUS_not_reached);
+                for (size_t k = 0; k < sizeof all_counters / sizeof *all_counters; k++)
+                    assert_false(row_count(row, all_counters[k]).known);
+            } else if (row_status(row) == STATUS_oom) {
+                failed = true;
+                failures++;
+                assert_string_equal(text_string(&tight.failed_phase),
+                                    row_text(row, COLUMN_phase));
+                assert_true(number(row, COLUMN_refused_bytes) > 0);
+            } else {
+                assert_int_equal(row_status(row), STATUS_ok);
+                assert_int_equal(number(row, COLUMN_allocated_peak_bytes),
+                                 number(&roomy.rows[i], COLUMN_allocated_peak_bytes));
+            }
+        }
+        assert_true(failed == !tight.fits);
+        prediction_release(&tight);
+    }
+    assert_true(fitted && failures > 10);
+    prediction_release(&roomy);
+    study_release(&study);
+}
+
+static void test_overhead_takes_room(void **state)
+{
+    (void)state;
+    struct study study;
+    struct prediction prediction;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    predict(&study, reading_of(UINT64_C(1) << 30), 0, &prediction);
+    assert_true(prediction.fits);
+    prediction_release(&prediction);
+    predict(&study, reading_of(UINT64_C(1) << 30), (UINT64_C(1) << 30) - (16 << 20),
+            &prediction);
+    assert_false(prediction.fits);
+    prediction_release(&prediction);
+    predict(&study, reading_of(UINT64_C(1) << 30), UINT64_C(2) << 30, &prediction);
+    assert_false(prediction.fits);
+    assert_int_equal(prediction.count, 8);
+    assert_string_equal(text_string(&prediction.failed_phase), "context");
+    prediction_release(&prediction);
+    study_release(&study);
+}
+
+/* Of an endless device nothing is said about the device. */
+static void test_no_capacity(void **state)
+{
+    (void)state;
+    struct study study;
+    struct prediction prediction;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    study.point.value[DIMENSION_width].value = 1u << 20;
+    predict(&study, reading_missing(), 0, &prediction);
+    assert_true(prediction.fits);
+    for (size_t i = 0; i < prediction.count; i++) {
+        assert_false(row_count(&prediction.rows[i], COLUMN_device_capacity_bytes).known);
+        assert_false(row_count(&prediction.rows[i], COLUMN_device_used_end_bytes).known);
+    }
+    prediction_release(&prediction);
+    study_release(&study);
+}
+
+/* A million requests against a small device end at the first that does not fit. */
+static void test_huge_points_end(void **state)
+{
+    (void)state;
+    struct study study;
+    struct prediction prediction;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    study.point.value[DIMENSION_sequences].value = 1000000;
+    predict(&study, reading_of(UINT64_C(1) << 30), 0, &prediction);
+    assert_false(prediction.fits);
+    assert_string_equal(text_string(&prediction.failed_phase), "inputs");
+    assert_int_equal(prediction.count, 8);
+    prediction_release(&prediction);
+    study_release(&study);
+}
+
+static void test_ten_thousand_points(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    clock_t start = clock();
+    make_plan("[study]\nname=n\nquestion=q\nworkload=dense\n[device]\nbackend=simulated\n"
+              "capacity=80GiB\n[sweep batch]\nvalues=1:5000:+1\n[sweep context]\n"
+              "values=1:5000:+1\n",
+              &study, &plan);
+    assert_int_equal(plan.count, 10000);
+    size_t fitted = 0;
+    for (size_t i = 0; i < plan.count; i++) {
+        struct prediction prediction;
+        struct text why = TEXT_INIT;
+        assert_int_equal(plan_predict(&study, &plan.runs[i].point, study_capacity(&study, 0), 0,
+                                      &prediction, &why),
+                         0);
+        fitted += prediction.fits;
+        prediction_release(&prediction);
+        text_release(&why);
+    }
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    print_message("10,000 points planned and predicted in %.2f s of one core, %zu fit\n",
+                  seconds, fitted);
+    assert_true(fitted > 5000 && fitted < 10000);
+    assert_true(seconds < 2.0 * SLOWER);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+/* --- description --- */
+
+static void test_describe(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    struct row row = ROW_INIT;
+    make_plan(HEAD
+              "[identity]\nmodel_revision = rev 1; b\n[sweep batch]\nvalues=4\n[input big]\n",
+              &study, &plan);
+    plan_describe(&study, &plan.runs[0], &row);
+    assert_string_equal(row_text(&row, COLUMN_role), "input");
+    assert_string_equal(row_text(&row, COLUMN_input), "big");
+    assert_null(row_text(&row, COLUMN_dimension));
+    assert_false(row_count(&row, COLUMN_value).known);
+    row_release(&row);
+    plan_describe(&study, &plan.runs[1], &row);
+    static const struct {
+        enum column column;
+        const char *text;
+    } texts[] = {{COLUMN_evidence, "computed"}, {COLUMN_study, "n"},
+                 {COLUMN_role, "sweep"},        {COLUMN_dimension, "batch"},
+                 {COLUMN_workload, "dense"},    {COLUMN_dtype, "float32"},
+                 {COLUMN_allocator, "caching"}, {COLUMN_backend, "simulated"},
+                 {COLUMN_phases, "split"},      {COLUMN_empty_cache, "never"},
+                 {COLUMN_run, "r-batch-4-t1"},  {COLUMN_model_revision, "rev 1; b"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_string_equal(row_text(&row, texts[i].column), texts[i].text);
+    assert_string_equal(row_text(&row, COLUMN_study_hash), study.hash);
+    assert_int_equal(number(&row, COLUMN_value), 4);
+    assert_int_equal(number(&row, COLUMN_batch), 4);
+    assert_int_equal(number(&row, COLUMN_context), 128);
+    assert_int_equal(number(&row, COLUMN_trial), 1);
+    assert_int_equal(number(&row, COLUMN_warmup), 1);
+    assert_int_equal(number(&row, COLUMN_repeats), 2);
+    assert_int_equal(number(&row, COLUMN_seed), 7);
+    /* what the run does not decide, and what the workload does not have, stays empty */
+    static const enum column empty[] = {
+        COLUMN_rank,      COLUMN_phase,   COLUMN_status,   COLUMN_layers,
+        COLUMN_images,    COLUMN_input,   COLUMN_order,    COLUMN_allocated_peak_bytes,
+        COLUMN_input_set, COLUMN_options, COLUMN_kv_layout};
+    for (size_t i = 0; i < sizeof empty / sizeof *empty; i++)
+        assert_int_equal(row.cell[empty[i]].kind, CELL_EMPTY);
+    row_release(&row);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+/* What was set and has no column of its own is in options, and nothing else is. */
+static void test_options(void **state)
+{
+    (void)state;
+    struct study study;
+    struct text text = TEXT_INIT;
+    make_study(HEAD "[launch]\nsettle=5s\nallow_root=yes\n[sweep batch]\nvalues=1\n", &study);
+    study_add_options(&study, &text);
+    assert_string_equal(text_string(&text), "");
+    study.overhead = 512;
+    free(study.fault);
+    study.fault = xstrdup("context:oom;\\");
+    study_add_options(&study, &text);
+    assert_string_equal(text_string(&text), "overhead=512;fault=context:oom\\;\\\\");
+    study_release(&study);
+    text_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_a_sweep_varies_one_thing),
+        cmocka_unit_test(test_names_are_unique_and_fit),
+        cmocka_unit_test(test_shuffled),
+        cmocka_unit_test(test_both_and_probes),
+        cmocka_unit_test(test_prediction_is_the_arithmetic),
+        cmocka_unit_test(test_prediction_at_every_capacity),
+        cmocka_unit_test(test_overhead_takes_room),
+        cmocka_unit_test(test_no_capacity),
+        cmocka_unit_test(test_huge_points_end),
+        cmocka_unit_test(test_ten_thousand_points),
+        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_options),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
