@@ -58,8 +58,8 @@ static void fill_phase(const struct observation *what, const struct row *said, s
     }
     if (what->sampler != NULL)
         sampler_phase_to_row(what->sampler, row);
+    row_fill(row, what->about); /* what the rank knows for certain comes before hearsay */
     row_fill(row, &what->record->hello);
-    row_fill(row, what->about);
 }
 
 static void fill_ending(const struct ending *ending, struct row *row)
@@ -95,8 +95,8 @@ static void fill_closing(const struct observation *what, struct row *row)
     row_set_reading(row, COLUMN_wall_ns, what->wall_ns);
     if (what->record->count == 0 && what->sampler != NULL)
         sampler_run_to_row(what->sampler, row);
+    row_fill(row, what->about); /* what the rank knows for certain comes before hearsay */
     row_fill(row, &what->record->hello);
-    row_fill(row, what->about);
 }
 
 void observe(const struct observation *what, struct row **out, size_t *out_count)

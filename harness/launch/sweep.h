@@ -12,6 +12,7 @@ enum sweep_outcome {
     SWEEP_ALL_FAILED = 3,  /* ran to its end and every run failed */
     SWEEP_EXISTS = 4,      /* output exists or is in use */
     SWEEP_DEVICE_LOST = 5,
+    SWEEP_SIGHUP = 129,
     SWEEP_SIGINT = 130,
     SWEEP_SIGTERM = 143,
 };

@@ -1,0 +1,331 @@
+#include "harness/launch/complete.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/launch/observe.h"
+#include "harness/launch/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define LAUNCHER_WORDS (16u << 10) /* bytes of the launcher's output that are read */
+#define ROOM 400                   /* escaped bytes of them in a cell */
+
+/* --- ranks that did not finish their shard ---------------------------------------------------- */
+
+/* The launcher frames its messages with lines of dashes. */
+static void add_launcher_words(const char *run_folder, struct text *out)
+{
+    char *path = launcher_output_path(run_folder);
+    struct text words = TEXT_INIT, plain = TEXT_INIT, ignored = TEXT_INIT;
+    if (file_read_tail(path, LAUNCHER_WORDS, &words, &ignored) == 0) {
+        const char *line = text_string(&words);
+        while (*line != '\0') {
+            size_t length = strcspn(line, "\n");
+            if (length > 0 && strspn(line, "-") < length)
+                text_addf(&plain, "%s%.*s", plain.length > 0 ? " " : "", (int)length, line);
+            line += length + (line[length] == '\n' ? 1 : 0);
+        }
+    }
+    text_add_escaped(out, text_string(&plain), plain.length, ROOM);
+    text_release(&words);
+    text_release(&plain);
+    text_release(&ignored);
+    free(path);
+}
+
+static void add_launcher_status(const struct launch_end *end, struct text *out)
+{
+    if (WIFSIGNALED(end->status))
+        text_addf(out, "launcher ended by signal %d", WTERMSIG(end->status));
+    else
+        text_addf(out, "launcher status %d", WEXITSTATUS(end->status));
+}
+
+static void say_why_not_launched(const struct run_facts *facts, bool started, struct text *out)
+{
+    struct text words = TEXT_INIT;
+    if (!facts->end->started) {
+        text_add_escaped(out, facts->reason, strlen(facts->reason), ROOM);
+        return;
+    }
+    if (facts->end->late)
+        text_add(out, "the ranks did not meet in time");
+    else
+        add_launcher_status(facts->end, out);
+    if (started)
+        text_add(out, ", rank started but did not reach the start");
+    add_launcher_words(facts->run_folder, &words);
+    if (words.length > 0)
+        text_addf(out, ": %s", text_string(&words));
+    text_release(&words);
+}
+
+/* What a lost rank's child left behind in its phase file and on its page. */
+static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const struct shard *shard,
+                        struct row **rows, size_t *count, struct text *why)
+{
+    char *phases = shard_phases_path(facts->live_folder, rank);
+    char *live = shard_live_path(facts->live_folder, rank);
+    struct verdict verdict = {.status = STATUS_launch_failed};
+    struct phase_record record = {.hello = ROW_INIT};
+    struct row about = ROW_INIT;
+    int result = 0;
+    row_copy(&about, &shard->about);
+    row_set_count(&about, COLUMN_rank, rank);
+    placement_to_row(facts->placement, rank, &about);
+    if (shard->begun) {
+        verdict.status = STATUS_crashed;
+        text_add(&verdict.error, "rank lost");
+        result = phases_read(phases, live, &record, why);
+    } else {
+        say_why_not_launched(facts, shard->started, &verdict.error);
+    }
+    if (result == 0) {
+        const struct observation what = {
+            .about = &about, .record = &record, .verdict = &verdict};
+        observe(&what, rows, count);
+    }
+    phase_record_release(&record);
+    row_release(&about);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    free(phases);
+    free(live);
+    return result;
+}
+
+/* --- beside the plan -------------------------------------------------------------------------- */
+
+static bool same_text(const struct row *a, const struct row *b, enum column column)
+{
+    const char *x = row_text(a, column), *y = row_text(b, column);
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+static bool same_phase(const struct row *a, const struct row *b)
+{
+    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
+    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
+           x.known == y.known && (!x.known || x.value == y.value);
+}
+
+static void add_prediction(const struct row *predicted, struct row *row)
+{
+    row_set_reading(row, COLUMN_predicted_allocated_peak_bytes,
+                    row_count(predicted, COLUMN_allocated_peak_bytes));
+    row_set_reading(row, COLUMN_predicted_reserved_peak_bytes,
+                    row_count(predicted, COLUMN_reserved_peak_bytes));
+}
+
+static struct row *push(struct run_rows *rows)
+{
+    rows->rows = xrealloc(rows->rows, (rows->count + 1) * sizeof *rows->rows);
+    rows->rows[rows->count] = (struct row)ROW_INIT;
+    return &rows->rows[rows->count++];
+}
+
+/* Moves one rank's rows behind the others: planned phases in plan order, phases that no plan
+ * knows, the closing row. */
+static void add_in_order(const struct prediction *plan, struct row *said, size_t count,
+                         struct run_rows *rows)
+{
+    bool *taken = xcalloc(count, sizeof *taken);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct row *planned = &plan->rows[i];
+        struct row *row = push(rows);
+        for (size_t j = 0; j + 1 < count; j++) {
+            if (taken[j] || !same_phase(planned, &said[j]))
+                continue;
+            taken[j] = true;
+            row_copy(row, &said[j]);
+            break;
+        }
+        if (row_text(row, COLUMN_phase) == NULL) {
+            row_set_text(row, COLUMN_phase, row_text(planned, COLUMN_phase));
+            row_set_text(row, COLUMN_pass, row_text(planned, COLUMN_pass));
+            row_set_reading(row, COLUMN_repeat, row_count(planned, COLUMN_repeat));
+            row_set_status(row, STATUS_not_reached);
+        }
+        add_prediction(planned, row);
+    }
+    for (size_t j = 0; j + 1 < count; j++)
+        if (!taken[j])
+            row_copy(push(rows), &said[j]);
+    struct row *closing = push(rows);
+    row_copy(closing, &said[count - 1]);
+    row_set_text(closing, COLUMN_predicted_fits, plan->fits ? "yes" : "no");
+    free(taken);
+}
+
+/* --- what every row says ---------------------------------------------------------------------- */
+
+/* Of a run's constants, those that belong to phases and closing rows alike. */
+static void describe(const struct run_facts *facts, const struct row *closing, struct row *all)
+{
+    static const enum column of_rank[] = {
+        COLUMN_rank,           COLUMN_host,         COLUMN_device_name,
+        COLUMN_nvml_index,     COLUMN_device_uuid,  COLUMN_device_pci,
+        COLUMN_shared_device,  COLUMN_ecc,          COLUMN_mig,
+        COLUMN_driver_version, COLUMN_cuda_version, COLUMN_device_capacity_bytes,
+        COLUMN_started_utc,    COLUMN_cuda_ordinal, COLUMN_compute_backend,
+        COLUMN_framework,      COLUMN_framework_version};
+    const struct study *study = facts->study;
+    struct reading weights = reading_missing(), kv = reading_missing();
+    for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
+        struct row one = ROW_INIT;
+        one.cell[of_rank[i]] = closing->cell[of_rank[i]]; /* borrowed for the copy */
+        row_fill(all, &one);
+    }
+    plan_describe(study, facts->run, all);
+    if (study->workload->estimate != NULL)
+        study->workload->estimate(&facts->run->point, study->dtype, study->options, &weights,
+                                  &kv);
+    row_set_reading(all, COLUMN_estimated_weights_bytes, weights);
+    row_set_reading(all, COLUMN_estimated_kv_bytes, kv);
+    row_set_count(all, COLUMN_order, facts->order);
+    row_set_count(all, COLUMN_ranks, facts->placement->ranks);
+    row_set_text(all, COLUMN_program_version, HIGHWATER_VERSION);
+    row_set_count(all, COLUMN_schema, ROW_SCHEMA);
+    if (row_text(all, COLUMN_started_utc) == NULL) {
+        struct text started = TEXT_INIT;
+        text_add_utc(&started, facts->started_ns);
+        row_set_text(all, COLUMN_started_utc, text_string(&started));
+        text_release(&started);
+    }
+}
+
+static void warn(struct row *closing, const char *warning)
+{
+    const char *old = row_text(closing, COLUMN_warning);
+    char *both = xasprintf("%s%s%s", old != NULL ? old : "", old != NULL ? "; " : "", warning);
+    row_set_text(closing, COLUMN_warning, both);
+    free(both);
+}
+
+/* Finished, but not what was asked: the workload says itself what it processed. */
+static void judge_processed(const struct row *rows, size_t count, struct row *closing)
+{
+    static const enum column pairs[][2] = {{COLUMN_batch, COLUMN_processed_batch},
+                                           {COLUMN_context, COLUMN_processed_context},
+                                           {COLUMN_generated, COLUMN_processed_generated}};
+    for (size_t i = 0; i < count; i++)
+        for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+            struct reading asked = row_count(&rows[i], pairs[p][0]);
+            struct reading done = row_count(&rows[i], pairs[p][1]);
+            if (!asked.known || !done.known || asked.value == done.value ||
+                row_status(closing) != STATUS_ok)
+                continue;
+            char *warning = xasprintf("%s asked %llu, processed %llu",
+                                      column_facts[pairs[p][0]].name,
+                                      (unsigned long long)asked.value,
+                                      (unsigned long long)done.value);
+            row_set_status(closing, STATUS_adapted);
+            warn(closing, warning);
+            free(warning);
+        }
+}
+
+static void finish_rank(const struct run_facts *facts, size_t first, struct run_rows *rows)
+{
+    struct row all = ROW_INIT;
+    struct row *closing = &rows->rows[rows->count - 1];
+    describe(facts, closing, &all);
+    for (size_t i = first; i < rows->count; i++)
+        row_fill(&rows->rows[i], &all);
+    judge_processed(&rows->rows[first], rows->count - first, closing);
+    row_release(&all);
+}
+
+static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_rows *rows,
+                    struct text *why)
+{
+    const struct placement *placement = facts->placement;
+    char *path = shard_path(facts->run_folder, rank);
+    struct shard shard;
+    struct prediction plan;
+    int result = shard_read(path, &shard, why);
+    free(path);
+    if (result != 0)
+        return -1;
+    struct row *said = shard.rows;
+    size_t count = shard.count;
+    if (!shard.complete)
+        result = rows_of_lost(facts, rank, &shard, &said, &count, why);
+    if (result == 0)
+        result = plan_predict(facts->study, &facts->run->point, placement->capacity[rank],
+                              placement->overhead, &plan, why);
+    if (result == 0) {
+        size_t first = rows->count;
+        add_in_order(&plan, said, count, rows);
+        finish_rank(facts, first, rows);
+        rows->launched = rows->launched || shard.begun;
+        prediction_release(&plan);
+    }
+    if (said != shard.rows)
+        rows_release(said, count);
+    shard_release(&shard);
+    return result;
+}
+
+/* --- the run as a whole ----------------------------------------------------------------------- */
+
+static int gravity(const struct row *closing)
+{
+    switch (row_status(closing)) {
+    case STATUS_ok:
+        return 0;
+    case STATUS_stopped: /* another rank's fault */
+        return 1;
+    case STATUS_adapted:
+    case STATUS_spilled:
+        return 2;
+    default:
+        return 3;
+    }
+}
+
+/* A launcher that failed after good work is a warning; one that was ended explains `stopped`. */
+static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
+{
+    const struct launch_end *end = facts->end;
+    struct text words = TEXT_INIT;
+    bool failed = end->started && end->status != 0;
+    if (failed)
+        add_launcher_status(end, &words);
+    if (failed && end->left_over > 0)
+        text_addf(&words, ", %d processes left behind", end->left_over);
+    rows->ok = true;
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *closing = &rows->rows[i];
+        if (!row_is_closing(closing))
+            continue;
+        if (failed && row_status(closing) != STATUS_launch_failed)
+            warn(closing, text_string(&words));
+        if (!row_is_closing(&rows->rows[rows->worst]) ||
+            gravity(closing) > gravity(&rows->rows[rows->worst]))
+            rows->worst = i;
+        rows->ok = rows->ok && row_status(closing) == STATUS_ok;
+        rows->device_lost = rows->device_lost || row_status(closing) == STATUS_device_lost;
+    }
+    text_release(&words);
+}
+
+int complete_run(const struct run_facts *facts, struct run_rows *rows, struct text *why)
+{
+    struct run_rows made = {.rows = NULL};
+    for (uint64_t rank = 0; rank < facts->placement->ranks; rank++)
+        if (add_rank(facts, rank, &made, why) != 0) {
+            run_rows_release(&made);
+            return -1;
+        }
+    judge_launcher(facts, &made);
+    *rows = made;
+    return 0;
+}
+
+void run_rows_release(struct run_rows *rows)
+{
+    rows_release(rows->rows, rows->count);
+    *rows = (struct run_rows){.rows = NULL};
+}

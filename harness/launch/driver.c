@@ -1,0 +1,156 @@
+#include "harness/launch/driver.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/base/process.h"
+#include "harness/launch/childline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAMPLE_NS 100000000u /* between two readings of a card */
+
+enum placement_outcome driver_check(struct driver *driver, const struct study *study,
+                                    bool measure, struct text *why)
+{
+    struct driver checked = {.study = study};
+    enum placement_outcome outcome = placement_open(&checked.placement, study, measure, why);
+    if (outcome != PLACEMENT_OK)
+        return outcome;
+    if (launcher_open(&checked.launcher, study->allow_root, why) != 0) {
+        placement_close(&checked.placement);
+        return PLACEMENT_REFUSED;
+    }
+    *driver = checked;
+    return PLACEMENT_OK;
+}
+
+int driver_open(struct driver *driver, const char *fallback, struct text *why)
+{
+    if (rundir_open(&driver->rundir, fallback, why) != 0)
+        return -1;
+    process_become_reaper();
+    driver->watching = watch_open(&driver->watch, why) == 0;
+    return driver->watching ? 0 : -1;
+}
+
+void driver_close(struct driver *driver)
+{
+    struct text ignored = TEXT_INIT; /* a leftover is removed by the next driver */
+    if (driver->rundir.path != NULL && rundir_close(&driver->rundir, &ignored) != 0)
+        text_clear(&ignored);
+    text_release(&ignored);
+    if (driver->watching)
+        watch_close(&driver->watch);
+    launcher_close(&driver->launcher);
+    placement_close(&driver->placement);
+}
+
+static void add_rank_words(const struct driver *driver, const struct plan_run *run,
+                           const char *run_folder, const char *live_folder,
+                           struct words *words)
+{
+    const struct study *study = driver->study;
+    struct rank_setting setting = {.timeout = study->timeout_ns,
+                                   .settle = study->settle_ns,
+                                   .sample = SAMPLE_NS,
+                                   .backend = study->backend,
+                                   .run_folder = xstrdup(run_folder),
+                                   .live_folder = xstrdup(live_folder),
+                                   .fault = xstrdup(study->fault != NULL ? study->fault : ""),
+                                   .speaks_phases = true};
+    placement_to_setting(&driver->placement, study, &setting);
+    words_add_options(words, rank_options, &setting);
+    words_add(words, "--");
+    childline_add(words, study, run);
+    rank_setting_release(&setting);
+}
+
+/* Not synced: it is of use while the machine is up. */
+static int write_plain(const char *path, const struct text *bytes, struct text *why)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int result = fd < 0 ? -1 : file_write_all(fd, bytes->data, bytes->length, path, why);
+    if (fd >= 0 && close(fd) == 0)
+        return result;
+    text_addf(why, "%s: %s", path, strerror(errno));
+    return -1;
+}
+
+/* The line that repeats this run by hand: its folder in memory may be gone, and is made again. */
+static int write_command(const struct driver *driver, const struct launch *launch,
+                         struct text *why)
+{
+    struct words environment = WORDS_INIT, words = WORDS_INIT;
+    struct text line = TEXT_INIT;
+    char *path = xasprintf("%s/command", launch->run_folder);
+    launcher_command(&driver->launcher, launch, &environment, &words);
+    text_addf(&line, "mkdir -p %s && env ", launch->live_folder);
+    words_quote(&environment, &line);
+    text_add_char(&line, ' ');
+    words_quote(&words, &line);
+    text_add_char(&line, '\n');
+    int result = write_plain(path, &line, why);
+    words_release(&environment);
+    words_release(&words);
+    text_release(&line);
+    free(path);
+    return result;
+}
+
+static enum run_outcome launch_and_complete(struct driver *driver, const struct launch *launch,
+                                            struct run_facts *facts, struct run_rows *rows,
+                                            int *signal, struct text *why)
+{
+    struct launch_end end;
+    struct text reason = TEXT_INIT;
+    enum run_outcome outcome = RUN_DONE;
+    if (write_command(driver, launch, why) != 0)
+        return RUN_FAILED;
+    facts->started_ns = clock_realtime_ns();
+    launcher_run(&driver->launcher, launch, &driver->watch, &end, &reason);
+    facts->end = &end;
+    facts->reason = text_string(&reason);
+    if (end.interrupted) {
+        *signal = end.signal;
+        outcome = RUN_INTERRUPTED;
+    } else if (complete_run(facts, rows, why) != 0) {
+        outcome = RUN_FAILED;
+    }
+    text_release(&reason);
+    return outcome;
+}
+
+enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, uint64_t order,
+                            const char *run_folder, struct run_rows *rows, int *signal,
+                            struct text *why)
+{
+    char *live = rundir_for_run(&driver->rundir, order, why);
+    if (live == NULL)
+        return RUN_FAILED;
+    struct words words = WORDS_INIT;
+    const char *shards = run_folder != NULL ? run_folder : live;
+    add_rank_words(driver, run, shards, live, &words);
+    const struct launch launch = {.ranks = driver->placement.ranks,
+                                  .run_folder = shards,
+                                  .live_folder = live,
+                                  .rank_words = &words,
+                                  .timeout_ns = driver->study->timeout_ns,
+                                  .settle_ns = driver->study->settle_ns};
+    struct run_facts facts = {.study = driver->study,
+                              .run = run,
+                              .placement = &driver->placement,
+                              .order = order,
+                              .run_folder = shards,
+                              .live_folder = live};
+    enum run_outcome outcome = launch_and_complete(driver, &launch, &facts, rows, signal, why);
+    struct text ignored = TEXT_INIT; /* what is left here goes with the whole folder */
+    if (folder_remove(live, &ignored) != 0)
+        text_clear(&ignored);
+    text_release(&ignored);
+    words_release(&words);
+    free(live);
+    return outcome;
+}

@@ -1,0 +1,38 @@
+/* driver: one run after the other, from its folders to its rows. sweep.c says which runs and
+ * what becomes of the rows.
+ */
+#ifndef HIGHWATER_LAUNCH_DRIVER_H
+#define HIGHWATER_LAUNCH_DRIVER_H
+
+#include "harness/launch/complete.h"
+#include "harness/launch/rundir.h"
+
+struct driver {
+    const struct study *study;
+    struct launcher launcher;
+    struct placement placement;
+    struct rundir rundir;
+    struct watch watch;
+    bool watching;
+};
+/* Everything that can be refused before something is created is refused here: root without
+ * consent, missing programs, devices. `measure` as in placement_open. */
+enum placement_outcome driver_check(struct driver *driver, const struct study *study,
+                                    bool measure, struct text *why) MUST_CHECK;
+/* From here on signals are ours and folders in memory exist; `fallback` as in rundir_open. */
+int driver_open(struct driver *driver, const char *fallback, struct text *why) MUST_CHECK;
+/* After driver_check, whether driver_open was called or not. */
+void driver_close(struct driver *driver);
+
+enum run_outcome {
+    RUN_DONE = 0,
+    RUN_FAILED = -1,      /* our own files: the study cannot go on */
+    RUN_INTERRUPTED = -2, /* by a signal to us; no rows */
+};
+/* One run. `run_folder` is where shards and standard error go; NULL: inside the folder in memory,
+ * removed afterwards. */
+enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, uint64_t order,
+                            const char *run_folder, struct run_rows *rows, int *signal,
+                            struct text *why) MUST_CHECK;
+
+#endif

@@ -1,0 +1,247 @@
+#include "harness/launch/launcher.h"
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/base/process.h"
+#include "harness/launch/capture.h"
+#include "harness/launch/shard.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ull
+#define START_NS (30 * SECOND_NS)       /* launch to barrier, beside the settling */
+#define SECOND_LINE_NS (60 * SECOND_NS) /* ranks that miss their own deadline are lost */
+#define GRACE_NS (4 * SECOND_NS)        /* mpirun: TERM to its ranks after 1 s, KILL after 2 */
+#define ORPHANS_NS (3 * SECOND_NS / 2)  /* ranks that lost their launcher end by themselves */
+#define SWEEP_NS (2 * SECOND_NS)
+
+/* --- refusals -------------------------------------------------------------------------------- */
+
+static bool is_one(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && strcmp(value, "1") == 0;
+}
+
+/* Open MPI's own two variables are consent too. */
+static bool root_consents(bool allow_root)
+{
+    return geteuid() != 0 || allow_root ||
+           (is_one("OMPI_ALLOW_RUN_AS_ROOT") && is_one("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"));
+}
+
+static int ask_version(struct text *version, struct text *why)
+{
+    static const char *const argv[] = {"mpirun", "--version", NULL};
+    struct text error = TEXT_INIT;
+    int code = 0;
+    if (!program_exists("mpirun")) {
+        text_add(why, "mpirun is not found: install Open MPI");
+        return -1;
+    }
+    int result = capture(argv, NULL, version, &error, &code, why);
+    text_release(&error);
+    size_t line = strcspn(text_string(version), "\n");
+    char *first = xstrndup(text_string(version), line);
+    text_setf(version, "%s", first);
+    free(first);
+    if (result == 0 && strstr(text_string(version), "Open MPI") == NULL) {
+        text_addf(why, "mpirun is \"%s\", not Open MPI", text_string(version));
+        result = -1;
+    }
+    return result;
+}
+
+int launcher_open(struct launcher *launcher, bool allow_root, struct text *why)
+{
+    struct launcher opened = {.allow_root = allow_root,
+                              .rank_program = file_beside_me("highwater-rank")};
+    int result = -1;
+    if (!program_exists(opened.rank_program))
+        text_addf(why, "%s is not there or cannot be started", opened.rank_program);
+    else if (!root_consents(allow_root))
+        text_add(why, "mpirun does not run as root without consent: set [launch] allow_root = "
+                      "yes (or --set launch.allow_root=yes, --allow-root), or run as a user");
+    else
+        result = ask_version(&opened.version, why);
+    if (result != 0)
+        launcher_close(&opened);
+    else
+        *launcher = opened;
+    return result;
+}
+
+void launcher_close(struct launcher *launcher)
+{
+    free(launcher->rank_program);
+    text_release(&launcher->version);
+    *launcher = (struct launcher){.rank_program = NULL};
+}
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+/* A topology that is told need not be discovered: discovery opens displays and GPU drivers and
+ * is most of mpirun's time. Nothing is bound, so nothing depends on it. */
+static void add_environment(const struct launcher *launcher, struct words *environment)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    words_add(environment, "PMIX_MCA_gds=hash");
+    words_addf(environment, "HWLOC_SYNTHETIC=pack:1 core:%ld pu:1", cpus > 0 ? cpus : 1);
+    words_add(environment, "HWLOC_COMPONENTS=-opencl,-cuda,-nvml,-gl,-pci");
+    if (geteuid() == 0 && launcher->allow_root) {
+        words_add(environment, "OMPI_ALLOW_RUN_AS_ROOT=1");
+        words_add(environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+    }
+}
+
+static void add_parameter(struct words *words, const char *name, const char *value)
+{
+    words_add(words, "--mca");
+    words_add(words, name);
+    words_add(words, value);
+}
+
+void launcher_command(const struct launcher *launcher, const struct launch *launch,
+                      struct words *environment, struct words *words)
+{
+    add_environment(launcher, environment);
+    words_add(words, "mpirun");
+    words_add(words, "--oversubscribe");
+    words_add(words, "--bind-to");
+    words_add(words, "none");
+    add_parameter(words, "plm", "isolated");
+    if (getenv("OMPI_MCA_pml") == NULL) /* MPI carries barriers only; fabrics cost 200 ms */
+        add_parameter(words, "pml", "ob1");
+    if (getenv("OMPI_MCA_btl") == NULL)
+        add_parameter(words, "btl", "self,vader");
+    add_parameter(words, "btl_vader_backing_directory", launch->live_folder);
+    add_parameter(words, "btl_vader_single_copy_mechanism", "none");
+    add_parameter(words, "orte_tmpdir_base", launch->live_folder);
+    add_parameter(words, "odls_base_sigkill_timeout", "1");
+    words_add(words, "-n");
+    words_addf(words, "%llu", (unsigned long long)launch->ranks);
+    words_add(words, launcher->rank_program);
+    words_append(words, launch->rank_words);
+}
+
+/* --- one run ---------------------------------------------------------------------------------- */
+
+char *launcher_output_path(const char *run_folder)
+{
+    return xasprintf("%s/launcher", run_folder);
+}
+
+struct running {
+    const struct launch *launch;
+    const struct watch *watch;
+    pid_t pid;
+    int pidfd;
+};
+
+static bool all_began(const struct launch *launch)
+{
+    bool all = true;
+    for (uint64_t rank = 0; all && rank < launch->ranks; rank++) {
+        struct shard shard;
+        struct text ignored = TEXT_INIT; /* unreadable: not begun, as far as we know */
+        char *path = shard_path(launch->run_folder, rank);
+        all = shard_read(path, &shard, &ignored) == 0;
+        if (all) {
+            all = shard.begun;
+            shard_release(&shard);
+        }
+        text_release(&ignored);
+        free(path);
+    }
+    return all;
+}
+
+/* Until it ends, a signal tells us to stop, or a deadline of ours passes. */
+static void wait_for_end(const struct running *running, struct launch_end *end)
+{
+    const struct launch *launch = running->launch;
+    uint64_t deadline = clock_monotonic_ns() + launch->settle_ns + START_NS;
+    bool begun = false;
+    for (;;) {
+        uint64_t now = clock_monotonic_ns();
+        uint64_t until = begun || deadline < now + SECOND_NS ? deadline : now + SECOND_NS;
+        enum watch_event event =
+            watch_wait(running->watch, running->pid, running->pidfd, until, &end->signal);
+        if (event == WATCH_ENDED)
+            return;
+        if (event == WATCH_SIGNAL) {
+            end->interrupted = true;
+            return;
+        }
+        if (!begun && all_began(launch)) {
+            begun = true;
+            deadline = clock_monotonic_ns() + launch->timeout_ns + SECOND_LINE_NS;
+        } else if (clock_monotonic_ns() >= deadline) {
+            end->late = true;
+            return;
+        }
+    }
+}
+
+/* One SIGTERM, never two: a second one makes mpirun leave its ranks to themselves. A second
+ * signal to us ends the patience. */
+static void ask_to_end(const struct running *running)
+{
+    int signal = 0;
+    kill(running->pid, SIGTERM);
+    (void)watch_wait(running->watch, running->pid, running->pidfd,
+                     clock_monotonic_ns() + GRACE_NS, &signal);
+}
+
+/* Ranks whose launcher died are ours now; they end their children and say what they know. */
+static void wait_for_orphans(void)
+{
+    uint64_t deadline = clock_monotonic_ns() + ORPHANS_NS;
+    while (waitpid(-1, NULL, WNOHANG) >= 0 && clock_monotonic_ns() < deadline)
+        clock_sleep_ns(5000000);
+}
+
+static void finish(const struct running *running, struct launch_end *end)
+{
+    uint64_t deadline = clock_monotonic_ns() + SWEEP_NS;
+    if (end->interrupted || end->late)
+        ask_to_end(running);
+    bool ended = process_wait(running->pid, running->pidfd, 0, &end->status) == 1;
+    if (!ended) {
+        kill(-running->pid, SIGKILL);
+        kill(running->pid, SIGKILL);
+        while (process_wait(running->pid, running->pidfd, deadline + GRACE_NS, &end->status) < 0)
+            ;
+    }
+    if (running->pidfd >= 0)
+        close(running->pidfd);
+    if (WIFSIGNALED(end->status))
+        wait_for_orphans();
+    end->left_over = process_sweep(0, clock_monotonic_ns() + SWEEP_NS);
+}
+
+void launcher_run(const struct launcher *launcher, const struct launch *launch,
+                  const struct watch *watch, struct launch_end *end, struct text *why)
+{
+    struct words environment = WORDS_INIT, words = WORDS_INIT;
+    struct running running = {.launch = launch, .watch = watch};
+    char *output = launcher_output_path(launch->run_folder);
+    launcher_command(launcher, launch, &environment, &words);
+    const struct process_plan plan = {.argv = (const char *const *)words.word,
+                                      .environment = (const char *const *)environment.word,
+                                      .output_path = output,
+                                      .error_path = output,
+                                      .death_signal = SIGTERM,
+                                      .no_core = true};
+    *end = (struct launch_end){.started = false};
+    if (process_start(&plan, &running.pid, &running.pidfd, why) == 0) {
+        end->started = true;
+        wait_for_end(&running, end);
+        finish(&running, end);
+    }
+    words_release(&environment);
+    words_release(&words);
+    free(output);
+}

@@ -1,0 +1,38 @@
+/* placement: which rank observes what: cards of a cuda study, capacities of the others. Held by
+ * the driver for a whole sweep.
+ */
+#ifndef HIGHWATER_LAUNCH_PLACEMENT_H
+#define HIGHWATER_LAUNCH_PLACEMENT_H
+
+#include "harness/launch/devices.h"
+#include "harness/launch/ranksetting.h"
+#include "harness/study/study.h"
+
+struct placement {
+    uint64_t ranks;
+    struct nvml *nvml;          /* NULL unless cuda */
+    struct device_list list;    /* one per rank; empty unless cuda */
+    struct reading *capacity;   /* per rank, for predictions and simulated devices */
+    struct reading *baseline;   /* per rank: in use before the study */
+    uint64_t overhead;          /* assumed or measured: context and libraries */
+};
+enum placement_outcome {
+    PLACEMENT_OK = 0,
+    PLACEMENT_REFUSED = -1,   /* not as asked */
+    PLACEMENT_NO_DEVICE = -2, /* nothing to measure on */
+};
+/* `measure`: opens each kind of card once in a short program, so that a card that CUDA cannot
+ * use is found before anything is created, and predictions know what its context takes. */
+enum placement_outcome placement_open(struct placement *placement, const struct study *study,
+                                      bool measure, struct text *why) MUST_CHECK;
+void placement_close(struct placement *placement);
+
+/* Do all cards still answer, and are they the ones that the study began with? -1: lost. */
+int placement_check(struct placement *placement, struct text *why) MUST_CHECK;
+/* Sets what depends on ranks: ranks, devices, shared, baselines, capacities, overhead. */
+void placement_to_setting(const struct placement *placement, const struct study *study,
+                          struct rank_setting *setting);
+/* What NVML and the study tell of a rank's device, for rows of a rank that said nothing. */
+void placement_to_row(const struct placement *placement, uint64_t rank, struct row *row);
+
+#endif
