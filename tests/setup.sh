@@ -91,17 +91,22 @@ install_missing() {
     missing=
 }
 
-# --- CUDA
+# --- CUDA; device files and toolkits lie here
+devices=/dev
+toolkits="/usr/local /opt"
 has_gpu() {
-    [ -n "$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' 2>/dev/null | head -n 1)" ] ||
+    [ -n "$(find $devices -maxdepth 1 -name 'nvidia[0-9]*' 2>/dev/null | head -n 1)" ] ||
         { has nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; }
 }
 
 # Puts nvcc on the PATH when a toolkit is installed anywhere usual.
 find_nvcc() {
     has nvcc && return 0
-    for folder in /usr/local/cuda/bin $(find /usr/local /opt -maxdepth 2 -path '*cuda-*/bin' \
-        -type d 2>/dev/null | sort -rV); do
+    # shellcheck disable=SC2086
+    for folder in $(for root in $toolkits; do
+        ls -d "$root"/cuda/bin
+        ls -d "$root"/cuda-*/bin | sort -rV
+    done 2>/dev/null); do
         if [ -x "$folder/nvcc" ]; then
             PATH="$folder:$PATH"
             export PATH

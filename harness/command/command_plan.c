@@ -13,6 +13,7 @@ struct plan_options {
 static const struct option plan_options[] = {
     {.name = "capacity",
      .type = OPTION_MAYBE_SIZE,
+     .minimum = 1,
      .fallback = "",
      .offset = offsetof(struct plan_options, capacity),
      .help = "bytes of the card, instead of the real or configured one"},

@@ -1,0 +1,99 @@
+# plan: computed, in order, the same every time; creates nothing.
+. "$HIGHWATER_SOURCE/tests/helpers.sh"
+
+cat >study.ini <<'INI'
+[study]
+name = planned
+question = what will fit
+workload = dense
+trials = 2
+[device]
+backend = simulated
+capacity = 1GiB, 24GiB
+[launch]
+ranks = 2
+[point]
+context = 128
+width = 1024
+dtype = float32
+[input near]
+batch = 2
+[sweep batch]
+values = 8, 2, 4096
+INI
+
+expect 0 plan study.ini
+[ "$(ls)" = "$(printf 'err\nout\nstudy.ini')" ] || fail "plan created something: $(ls)"
+is_empty err
+has out "proves nothing about a language model"
+has out "8 runs of 3 points, 2 trials each"
+has out "assumed duration"
+has out "predicted not to fit: 1 of 3 points"
+has out "rank 0: capacity 1073741824 bytes = 1.07 GB = 1.00 GiB, configured"
+# in listed order, each trial a run, a point that two ask for is a run of each
+awk '/^ *[0-9]+  r-/ { print $2 }' out >order
+printf 'r-%s\n' input-near-t1 input-near-t2 batch-8-t1 batch-8-t2 batch-2-t1 batch-2-t2 \
+    batch-4096-t1 batch-4096-t2 >wanted
+cmp -s order wanted || fail "not in the listed order: $(cat order)"
+# 4096 rows need 4096*128*4*1024*4 bytes of hidden activation alone: 8 GiB
+grep -E 'r-batch-4096-t1 .*rank 0 no: .*; rank 1 yes' out >/dev/null || fail "no verdict per rank"
+grep -E 'r-batch-2-t1 .*rank 0 yes; rank 1 yes' out >/dev/null || fail "batch 2 fits nowhere"
+mv out first
+expect 0 plan study.ini
+cmp -s out first || fail "the same plan twice is not the same"
+
+# every phase has its counters; the hidden activation and the output are in the forward's peak
+expect 0 plan study.ini --set launch.ranks=1 --set device.capacity=24GiB
+awk '/^batch=2 / { mine = 1; next } /^batch=/ { mine = 0 } mine { print $1 }' out >phases
+for phase in context libraries model_load inputs cold_forward warmup warm_forward; do
+    grep -qx "$phase" phases || fail "phase $phase is missing"
+done
+line=$(awk '/^batch=2 / { mine = 1 } mine && /cold_forward/ { print $4, $3; exit }' out)
+[ "$line" = "$((33554432 + 33554432 + 20480 + 1048576 + 4194304 + 1048576)) \
+$((33554432 + 33554432 + 20480 + 1048576))" ] ||
+    fail "cold_forward of batch 2: $line" # workspace, W1 and W2, biases, input; hidden, output
+
+expect 0 plan study.ini --json
+has out '"run_count": 8'
+has out '"predicted_not_to_fit": 1'
+has out '"evidence": "computed"'
+has out '"status": "not_reached"'
+# a phase that is not reached has no counters, not zeros
+awk '/"status": "not_reached"/ { reached = 6; next } reached-- > 0 && !/: null/ { print; bad = 1 }
+     END { exit bad }' out || fail "a phase that is not reached has counters"
+
+# --capacity stands in for every card
+expect 0 plan study.ini --capacity 80GiB
+has out "rank 0: capacity 85899345920 bytes = 85.90 GB = 80.00 GiB, given with --capacity"
+has out "predicted not to fit: 0 of 3 points"
+expect 1 plan study.ini --capacity 80gib
+expect 1 plan study.ini --capacity 0
+
+# errors name file and line, all at once, and nothing is printed as a result
+printf '[study]\nnmae = x\n[sweep batch]\nvalues = 0\n' >bad.ini
+expect 1 plan bad.ini
+is_empty out
+has err "bad.ini:2"
+has err "bad.ini:4"
+expect 1 plan missing.ini
+has err missing.ini
+
+# ten thousand points take seconds
+cat >large.ini <<'INI'
+[study]
+name = large
+question = how long is a plan
+workload = dense
+[device]
+backend = simulated
+capacity = 24GiB
+[sweep batch]
+values = 1:10000:+1
+INI
+begin=$(date +%s)
+expect 0 plan large.ini
+seconds=$(($(date +%s) - begin))
+[ "$(grep -c '^ *[0-9]*  r-batch-' out)" -eq 10000 ] || fail "not 10,000 runs"
+limit=4 # 2 on a quiet machine; sanitizers take their share
+! nm "$HIGHWATER_BIN/highwater" | grep -q __asan_init || limit=40
+[ "$seconds" -le $limit ] || fail "10,000 points took $seconds s"
