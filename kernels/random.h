@@ -6,7 +6,7 @@
  *   bits    Philox4x32-10 (Salmon et al., 2011), key = seed, counter = (feature / 4, position,
  *           row, tensor << 24 | sequence); feature % 4 picks one of its four words
  *   uniform u = (upper 24 bits of the word + 1/2) / 2^24, exact in float64
- *   normal  the quantile of u by Wichura's AS 241 (PPND7), relative error below 3e-7
+ *   normal  the quantile of u by Wichura's AS 241 (PPND7), error below 2e-6
  *
  * The quantile is computed in float32 from single roundings only: no operation is contracted (the
  * macros below; the host file is compiled with -ffp-contract=off) and the logarithm is a series

@@ -53,7 +53,8 @@ void session_say_hello(struct session *session)
     row_set_text(&row, COLUMN_framework, "highwater");
     row_set_text(&row, COLUMN_framework_version, HIGHWATER_VERSION);
     set_name(&row, COLUMN_device_name, facts.name);
-    set_name(&row, COLUMN_device_uuid, facts.uuid);
+    set_name(&row, COLUMN_device_uuid,
+             session->setting->expect_uuid ? session->setting->expect_uuid : facts.uuid);
     set_name(&row, COLUMN_device_pci, facts.pci);
     set_name(&row, COLUMN_cuda_version, facts.runtime);
     set_name(&row, COLUMN_driver_version, facts.driver);
@@ -182,6 +183,14 @@ void session_processed(struct session *session, uint64_t batch, uint64_t context
     session->processed_context = reading_of(context);
 }
 
+/* CUDA gives the UUID of a MIG instance without saying that it is one, so GPU- or MIG- does not
+ * count. */
+static bool is_same_device(const char *a, const char *b)
+{
+    const char *x = strchr(a, '-'), *y = strchr(b, '-');
+    return x && y && strcmp(x, y) == 0;
+}
+
 /* The context's own phase has no start values of the device: nobody could ask it before. */
 void session_context(struct session *session)
 {
@@ -202,7 +211,7 @@ void session_context(struct session *session)
         return;
     }
     session->device.ops->facts(&session->device, &facts);
-    if (setting->expect_uuid && strcmp(setting->expect_uuid, facts.uuid) != 0) {
+    if (setting->expect_uuid && !is_same_device(setting->expect_uuid, facts.uuid)) {
         session_fail(session, STATUS_error, "device is %s, not %s",
                      facts.uuid[0] ? facts.uuid : "without UUID", setting->expect_uuid);
         return;

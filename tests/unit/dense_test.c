@@ -1,0 +1,518 @@
+/* dense on the devices of every machine: phases, counters, results, and failure in each phase. */
+#include "harness/base/clock.h"
+#include "kernels/backends.h"
+#include "kernels/host/convert.h"
+#include "kernels/workloads/session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORKSPACE ((uint64_t)33554432)
+#define MOST_ROWS 64
+
+struct recorder {
+    struct row hello, begun, rows[MOST_ROWS]; /* rows: those that ended or failed */
+    size_t count, hellos, begins, fails;
+};
+
+static void record(void *user, const char *verb, const struct row *row)
+{
+    struct recorder *recorder = user;
+    assert_int_equal(recorder->fails, 0); /* nothing is said after a failure */
+    if (strcmp(verb, "hello") == 0) {
+        recorder->hellos++;
+        row_copy(&recorder->hello, row);
+    } else if (strcmp(verb, "begin") == 0) {
+        recorder->begins++;
+        row_release(&recorder->begun);
+        row_copy(&recorder->begun, row);
+    } else {
+        assert_true(recorder->count < MOST_ROWS);
+        recorder->fails += strcmp(verb, "fail") == 0;
+        row_copy(&recorder->rows[recorder->count++], row);
+    }
+}
+
+static void forget(struct recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->count; i++)
+        row_release(&recorder->rows[i]);
+    row_release(&recorder->hello);
+    row_release(&recorder->begun);
+    *recorder = (struct recorder){.count = 0};
+}
+
+static struct workload_setting setting_of(uint64_t batch, uint64_t context, uint64_t width,
+                                          uint64_t sequences)
+{
+    struct workload_setting setting = {.workload = workload_find("dense"), .warmup = 1,
+                                       .repeats = 2, .seed = 7};
+    setting.point.value[DIMENSION_batch] = reading_of(batch);
+    setting.point.value[DIMENSION_context] = reading_of(context);
+    setting.point.value[DIMENSION_width] = reading_of(width);
+    setting.point.value[DIMENSION_sequences] = reading_of(sequences);
+    setting.memory.device.capacity = reading_of((uint64_t)64 << 30);
+    setting.memory.allocator = (char *)"caching";
+    return setting;
+}
+
+static enum status run(const struct workload_setting *setting, const char *backend,
+                       struct recorder *recorder)
+{
+    struct phase_listener listener = {.line = record, .user = recorder};
+    *recorder = (struct recorder){.count = 0};
+    return workload_run(setting, backend_find(backend), NULL, &listener);
+}
+
+static uint64_t count_of(const struct row *row, enum column column)
+{
+    struct reading value = row_count(row, column);
+    assert_true(value.known);
+    return value.value;
+}
+
+static void has_its_phases_in_order(void **state)
+{
+    static const char *const phases[] = {"context",      "libraries", "model_load",
+                                         "inputs",       "cold_forward", "warmup",
+                                         "warm_forward", "warm_forward"};
+    static const char *const passes[] = {NULL, NULL, NULL, NULL, "first", NULL, "warm", "warm"};
+    struct workload_setting setting = setting_of(2, 3, 5, 2);
+    struct recorder recorder;
+    (void)state;
+    assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
+    assert_int_equal(recorder.hellos, 1);
+    assert_int_equal(recorder.count, 8);
+    assert_int_equal(recorder.begins, 8);
+    for (size_t i = 0; i < 8; i++) {
+        const struct row *row = &recorder.rows[i];
+        bool forward = strstr(phases[i], "forward") != NULL;
+        assert_string_equal(row_text(row, COLUMN_phase), phases[i]);
+        assert_int_equal(row_status(row), STATUS_ok);
+        assert_int_equal(row_count(row, COLUMN_repeat).known, i >= 6);
+        assert_int_equal(row_count(row, COLUMN_tokens).known, forward || i == 5);
+        assert_int_equal(row->cell[COLUMN_result_value].kind == CELL_REAL, forward);
+        assert_true(count_of(row, COLUMN_duration_ns) > 0);
+        assert_int_equal(row_count(row, COLUMN_processed_batch).known, i >= 3);
+        const char *pass = row_text(row, COLUMN_pass);
+        assert_true(pass == passes[i] || (pass && passes[i] && !strcmp(pass, passes[i])));
+    }
+    assert_int_equal(count_of(&recorder.rows[7], COLUMN_repeat), 2);
+    assert_int_equal(count_of(&recorder.rows[7], COLUMN_tokens), 2 * 3 * 2);
+    assert_int_equal(count_of(&recorder.rows[7], COLUMN_processed_batch), 2);
+    assert_int_equal(count_of(&recorder.rows[7], COLUMN_processed_context), 3);
+    forget(&recorder);
+}
+
+static void says_who_it_is(void **state)
+{
+    struct workload_setting setting = setting_of(1, 1, 4, 1);
+    struct recorder recorder;
+    (void)state;
+    assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
+    assert_string_equal(row_text(&recorder.hello, COLUMN_evidence), "computed");
+    assert_string_equal(row_text(&recorder.hello, COLUMN_framework), "highwater");
+    assert_string_equal(row_text(&recorder.hello, COLUMN_compute_backend), "reference");
+    assert_string_equal(row_text(&recorder.hello, COLUMN_counter_source), "highwater.caching");
+    assert_string_equal(row_text(&recorder.hello, COLUMN_reserved_peak_is), "exact");
+    assert_int_equal(count_of(&recorder.hello, COLUMN_device_capacity_bytes),
+                     (uint64_t)64 << 30);
+    forget(&recorder);
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
+    assert_string_equal(row_text(&recorder.hello, COLUMN_evidence), "computed");
+    assert_null(row_text(&recorder.hello, COLUMN_compute_backend));
+    assert_null(row_text(&recorder.hello, COLUMN_device_uuid));
+    for (size_t i = 0; i < recorder.count; i++) {
+        assert_false(row_count(&recorder.rows[i], COLUMN_device_used_end_bytes).known);
+        assert_false(row_count(&recorder.rows[i], COLUMN_duration_ns).known);
+        assert_int_equal(recorder.rows[i].cell[COLUMN_result_value].kind, CELL_EMPTY);
+    }
+    forget(&recorder);
+}
+
+
+/* Weights, all inputs, one hidden activation and one output; written out by hand. */
+static void needs_what_arithmetic_says(void **state)
+{
+    const uint64_t batch = 8, context = 4096, width = 4096, sequences = 3;
+    (void)state;
+    for (int dtype = 0; dtype < DTYPES; dtype++) {
+        uint64_t size = dtype_bytes((enum dtype)dtype), row = batch * context * size;
+        uint64_t weights = 8 * width * width * size + 5 * width * size;
+        struct workload_setting setting = setting_of(batch, context, width, sequences);
+        struct recorder recorder;
+        setting.dtype = dtype;
+        assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
+        const struct row *warm = &recorder.rows[recorder.count - 1];
+        assert_int_equal(count_of(warm, COLUMN_peak_weights_bytes), weights);
+        assert_int_equal(count_of(warm, COLUMN_peak_inputs_bytes), sequences * row * width);
+        assert_int_equal(count_of(warm, COLUMN_peak_activations_bytes), 5 * row * width);
+        assert_int_equal(count_of(warm, COLUMN_peak_workspace_bytes), WORKSPACE);
+        assert_int_equal(count_of(warm, COLUMN_allocated_peak_bytes),
+                         weights + (sequences + 5) * row * width + WORKSPACE);
+        assert_int_equal(count_of(warm, COLUMN_allocated_start_bytes),
+                         weights + sequences * row * width + WORKSPACE);
+        assert_int_equal(count_of(warm, COLUMN_allocated_end_bytes),
+                         weights + (sequences + 1) * row * width + WORKSPACE);
+        forget(&recorder);
+    }
+}
+
+/* The goal of the main issue: PyTorch needs 5.94 GB here. */
+static void keeps_its_peak_below_the_goal(void **state)
+{
+    struct workload_setting setting = setting_of(8, 4096, 4096, 1);
+    struct recorder recorder;
+    (void)state;
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
+    assert_true(count_of(&recorder.rows[7], COLUMN_allocated_peak_bytes) <= 4300000000);
+    forget(&recorder);
+}
+
+static void simulated_counts_as_host_does(void **state)
+{
+    static const uint64_t points[][4] = {{1, 1, 1, 1}, {2, 7, 65, 3}, {3, 128, 96, 2}};
+    const char *const allocators[] = {"caching", "direct"};
+    (void)state;
+    for (size_t i = 0; i < 6 * DTYPES; i++) {
+        const uint64_t *p = points[i % 3];
+        struct workload_setting setting = setting_of(p[0], p[1], p[2], p[3]);
+        struct recorder simulated, host;
+        setting.dtype = (int)(i / 6);
+        setting.memory.allocator = (char *)allocators[i / 3 % 2];
+        assert_int_equal(run(&setting, "simulated", &simulated), STATUS_ok);
+        assert_int_equal(run(&setting, "host", &host), STATUS_ok);
+        assert_int_equal(simulated.count, host.count);
+        for (size_t r = 0; r < host.count; r++)
+            for (int column = COLUMN_allocated_start_bytes; column <= COLUMN_requested_peak_bytes;
+                 column++) {
+                struct reading a = row_count(&simulated.rows[r], (enum column)column);
+                struct reading b = row_count(&host.rows[r], (enum column)column);
+                assert_int_equal(a.known, b.known);
+                assert_true(!a.known || a.value == b.value);
+            }
+        forget(&simulated);
+        forget(&host);
+    }
+}
+
+/* --- the result, worked out again from the formula ------------------------------------------- */
+
+static double *values(uint32_t tensor, uint64_t sequence, uint64_t rows, uint64_t positions,
+                      uint64_t features, float scale)
+{
+    uint64_t count = rows * positions * features;
+    float *made = malloc(count * sizeof *made);
+    double *wide = malloc(count * sizeof *wide);
+    struct fill fill = {.seed = 7, .tensor = tensor, .sequence = sequence, .rows = rows,
+                        .positions = positions, .features = features, .scale = scale};
+    struct array array = {.address = (uint64_t)(uintptr_t)made};
+    assert_int_equal(ops_host.fill_normal(NULL, array, &fill), OUTCOME_OK);
+    for (uint64_t i = 0; i < count; i++)
+        wide[i] = (double)made[i];
+    free(made);
+    return wide;
+}
+
+static double expected(uint64_t batch, uint64_t context, uint64_t width, uint64_t sequence)
+{
+    uint64_t hidden = 4 * width, rows = batch * context;
+    double *x = values(1, sequence, batch, context, width, 1.0f);
+    double *w1 = values(2, 0, hidden, 1, width, 0.02f), *b1 = values(3, 0, 1, 1, hidden, 0.02f);
+    double *w2 = values(4, 0, width, 1, hidden, 0.02f), *b2 = values(5, 0, 1, 1, width, 0.02f);
+    double *h = malloc(hidden * sizeof *h), sum = 0;
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t o = 0; o < hidden; o++) {
+            double v = b1[o];
+            for (uint64_t i = 0; i < width; i++)
+                v += x[r * width + i] * w1[o * width + i];
+            h[o] = 0.5 * v * (1 + erf(v * sqrt(0.5)));
+        }
+        for (uint64_t o = 0; o < width; o++) {
+            double v = b2[o];
+            for (uint64_t i = 0; i < hidden; i++)
+                v += h[i] * w2[o * hidden + i];
+            sum += v * v;
+        }
+    }
+    free(x), free(w1), free(b1), free(w2), free(b2), free(h);
+    return sum / (double)(rows * width);
+}
+
+static void computes_what_it_says(void **state)
+{
+    static const double allowed[DTYPES] = {1e-5, 5e-3, 3e-2};
+    double right = expected(2, 3, 17, 1); /* the last of the two inputs */
+    (void)state;
+    for (int dtype = 0; dtype < DTYPES; dtype++) {
+        struct workload_setting setting = setting_of(2, 3, 17, 2);
+        struct recorder recorder;
+        setting.dtype = dtype;
+        assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
+        for (size_t i = 0; i < recorder.count; i++) {
+            const struct row *row = &recorder.rows[i];
+            if (row->cell[COLUMN_result_value].kind != CELL_REAL)
+                continue;
+            assert_string_equal(row_text(row, COLUMN_result_name), "mean_square");
+            double got = row->cell[COLUMN_result_value].real;
+            assert_true(fabs(got - right) <= allowed[dtype] * right);
+        }
+        forget(&recorder);
+    }
+}
+
+/* --- failures -------------------------------------------------------------------------------- */
+
+static const char *const phase_names[] = {"context",      "libraries", "model_load",  "inputs",
+                                          "cold_forward", "warmup",    "warm_forward"};
+
+/* A device that is one byte too small for what each phase needs first. */
+static void small_devices_refuse_in_each_phase(void **state)
+{
+    const uint64_t mib = 1 << 20;
+    /* float32, batch 1, context 1024, width 1024, direct: 32 MiB of workspace, 32 MiB and a bit of
+     * weights, 4 MiB of input, 16 + 4 MiB of activations */
+    const struct {
+        uint64_t capacity, refused;
+        const char *phase;
+    } cases[] = {{32 * mib - 1, 32 * mib, "libraries"},
+                 {40 * mib, 16 * mib, "model_load"},
+                 {67 * mib, 4 * mib, "inputs"},
+                 {84 * mib, 16 * mib, "cold_forward"}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++)
+        for (int host = 0; host < 2; host++) {
+            struct workload_setting setting = setting_of(1, 1024, 1024, 1);
+            struct recorder recorder;
+            setting.memory.allocator = (char *)"direct";
+            setting.memory.device.capacity = reading_of(cases[i].capacity);
+            setting.warmup = 0;
+            assert_int_equal(run(&setting, host ? "host" : "simulated", &recorder), STATUS_oom);
+            const struct row *row = &recorder.rows[recorder.count - 1];
+            assert_string_equal(row_text(row, COLUMN_phase), cases[i].phase);
+            assert_int_equal(row_status(row), STATUS_oom);
+            assert_string_equal(row_text(row, COLUMN_partial), "yes");
+            assert_string_equal(row_text(row, COLUMN_refused_by), "device");
+            assert_int_equal(count_of(row, COLUMN_refused_bytes), cases[i].refused);
+            assert_true(count_of(row, COLUMN_free_bytes_at_failure) < cases[i].refused);
+            assert_true(row_count(row, COLUMN_allocated_peak_bytes).known);
+            assert_false(row_count(row, COLUMN_allocated_end_bytes).known);
+            forget(&recorder);
+        }
+}
+
+static void an_overhead_can_refuse_the_context(void **state)
+{
+    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct recorder recorder;
+    (void)state;
+    setting.memory.device.capacity = reading_of(1000);
+    setting.memory.device.overhead = 1001;
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_oom);
+    assert_int_equal(recorder.count, 1);
+    assert_int_equal(recorder.hellos, 0);
+    assert_string_equal(row_text(&recorder.rows[0], COLUMN_phase), "context");
+    assert_false(row_count(&recorder.rows[0], COLUMN_allocated_peak_bytes).known);
+    forget(&recorder);
+}
+
+static void faults_fire_in_each_phase(void **state)
+{
+    static const struct {
+        const char *kind;
+        enum status status;
+        const char *refused_by;
+    } kinds[] = {{"oom", STATUS_oom, "device"},
+                 {"host_oom", STATUS_host_oom, "host"},
+                 {"illegal-access", STATUS_error, NULL}};
+    const char *const backends_here[] = {"simulated", "host"};
+    (void)state;
+    for (size_t i = 0; i < 7 * 3 * 2; i++) {
+        const char *phase = phase_names[i % 7], *kind = kinds[i / 7 % 3].kind;
+        struct workload_setting setting = setting_of(1, 2, 8, 2);
+        struct recorder recorder;
+        char fault[64];
+        snprintf(fault, sizeof fault, "%s:%s", phase, kind);
+        setting.fault = fault;
+        assert_int_equal(run(&setting, backends_here[i / 21], &recorder),
+                         kinds[i / 7 % 3].status);
+        assert_int_equal(recorder.fails, 1);
+        assert_int_equal(recorder.count, i % 7 + 1);
+        const struct row *row = &recorder.rows[recorder.count - 1];
+        assert_string_equal(row_text(row, COLUMN_phase), phase);
+        assert_int_equal(row_status(row), kinds[i / 7 % 3].status);
+        const char *by = row_text(row, COLUMN_refused_by);
+        assert_true(!by == !kinds[i / 7 % 3].refused_by);
+        assert_true(!by || !strcmp(by, kinds[i / 7 % 3].refused_by));
+        assert_non_null(row_text(row, COLUMN_error));
+        /* In the middle: a block of the phase had been handed out, or was about to be. */
+        assert_int_equal(row_count(row, COLUMN_allocated_peak_bytes).known, i % 7 > 0 ||
+                         strcmp(kind, "oom") != 0);
+        assert_false(row_count(row, COLUMN_allocated_end_bytes).known);
+        forget(&recorder);
+    }
+}
+
+static void a_phase_that_asks_for_nothing_can_be_refused(void **state)
+{
+    struct workload_setting setting = setting_of(1, 2, 8, 1);
+    struct recorder recorder;
+    (void)state;
+    setting.warmup = 0;
+    setting.fault = "warmup:oom";
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_oom);
+    assert_string_equal(row_text(&recorder.rows[recorder.count - 1], COLUMN_phase), "warmup");
+    assert_false(row_count(&recorder.rows[recorder.count - 1], COLUMN_refused_bytes).known);
+    forget(&recorder);
+}
+
+static int die_of(const char *fault)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct workload_setting setting = setting_of(1, 2, 8, 1);
+        struct recorder recorder;
+        setting.fault = fault;
+        alarm(2);
+        _exit(run(&setting, "host", &recorder) == STATUS_ok ? 100 : 101);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void faults_end_the_process(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 7; i++) {
+        char fault[64];
+        snprintf(fault, sizeof fault, "%s:kill", phase_names[i]);
+        assert_int_equal(WTERMSIG(die_of(fault)), SIGKILL);
+        snprintf(fault, sizeof fault, "%s:segv", phase_names[i]);
+        assert_int_equal(WTERMSIG(die_of(fault)), SIGSEGV);
+        snprintf(fault, sizeof fault, "%s:exit-%zu", phase_names[i], 10 + i);
+        assert_int_equal(WEXITSTATUS(die_of(fault)), 10 + i);
+    }
+    assert_int_equal(WTERMSIG(die_of("inputs:hang")), SIGALRM);
+}
+
+static void wrong_faults_and_points_are_errors(void **state)
+{
+    static const char *const faults[] = {"inputs", "nowhere:oom", "inputs:", ":oom",
+                                         "inputs:exit-256", "inputs:exit-", "inputs:oom:1"};
+    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct recorder recorder;
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        setting.fault = faults[i];
+        assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
+        assert_int_equal(recorder.count, 1);
+        forget(&recorder);
+    }
+    setting.fault = NULL;
+    setting.point.value[DIMENSION_width] = reading_of(0);
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
+    forget(&recorder);
+    setting = setting_of(UINT32_MAX, UINT32_MAX, 4096, 4096);
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
+    forget(&recorder);
+}
+
+static void another_device_is_an_error(void **state)
+{
+    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct recorder recorder;
+    (void)state;
+    setting.expect_uuid = "GPU-00000000-0000-0000-0000-000000000001";
+    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
+    assert_int_equal(recorder.hellos, 0);
+    assert_non_null(strstr(row_text(&recorder.rows[0], COLUMN_error), setting.expect_uuid));
+    forget(&recorder);
+}
+
+/* --- a workload with a leak ------------------------------------------------------------------ */
+
+static void leak(struct session *session)
+{
+    session_context(session);
+    session_libraries(session);
+    session_begin(session, "inputs", NULL, 0);
+    session_tensor(session, "forgotten", TAG_inputs, DTYPE_float16, (struct shape){{3, 5}});
+    session_end(session, 0);
+}
+
+static void a_leak_is_an_error(void **state)
+{
+    struct workload leaky = *workload_find("dense");
+    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct recorder recorder;
+    (void)state;
+    leaky.run = leak;
+    setting.workload = &leaky;
+    assert_int_equal(run(&setting, "host", &recorder), STATUS_error);
+    const char *error = row_text(&recorder.rows[recorder.count - 1], COLUMN_error);
+    assert_non_null(strstr(error, "forgotten"));
+    forget(&recorder);
+}
+
+static void ignore(void *user, const char *verb, const struct row *row)
+{
+    (void)user, (void)verb, (void)row;
+}
+
+/* A plan of 10,000 points must take seconds. */
+static void is_planned_in_no_time(void **state)
+{
+    struct workload_setting setting = setting_of(8, 4096, 4096, 1);
+    struct phase_listener listener = {.line = ignore};
+    uint64_t best = UINT64_MAX;
+    (void)state;
+    setting.warmup = 3, setting.repeats = 5;
+    for (int i = 0; i < 200; i++) {
+        uint64_t start = clock_monotonic_ns();
+        enum status status =
+            workload_run(&setting, backend_find("simulated"), NULL, &listener);
+        uint64_t took = clock_monotonic_ns() - start;
+        assert_int_equal(status, STATUS_ok);
+        best = took < best ? took : best;
+    }
+    print_message("one plan of dense: %lu ns\n", (unsigned long)best);
+#if !defined(__SANITIZE_ADDRESS__) && defined(__OPTIMIZE__)
+    assert_true(best < 100000);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_its_phases_in_order),
+        cmocka_unit_test(says_who_it_is),
+        cmocka_unit_test(needs_what_arithmetic_says),
+        cmocka_unit_test(keeps_its_peak_below_the_goal),
+        cmocka_unit_test(simulated_counts_as_host_does),
+        cmocka_unit_test(computes_what_it_says),
+        cmocka_unit_test(small_devices_refuse_in_each_phase),
+        cmocka_unit_test(an_overhead_can_refuse_the_context),
+        cmocka_unit_test(faults_fire_in_each_phase),
+        cmocka_unit_test(a_phase_that_asks_for_nothing_can_be_refused),
+        cmocka_unit_test(faults_end_the_process),
+        cmocka_unit_test(wrong_faults_and_points_are_errors),
+        cmocka_unit_test(another_device_is_an_error),
+        cmocka_unit_test(a_leak_is_an_error),
+        cmocka_unit_test(is_planned_in_no_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
