@@ -37,7 +37,7 @@ static enum outcome map(struct address_policy *policy, uint64_t address, uint64_
 void ascending_init(struct ascending *ascending)
 {
     *ascending = (struct ascending){
-        .policy = {place, give_back, reserve, map},
+        .policy = {.place = place, .give_back = give_back, .reserve = reserve, .map = map},
         .next = (uint64_t)1 << 46,
         .next_range = (uint64_t)1 << 40,
     };

@@ -9,6 +9,7 @@
 /* A policy embeds this first. Capacity is the device's business; a policy refuses (OUTCOME_OOM)
  * only what a recording says was refused. */
 struct address_policy {
+    bool refuses; /* everything: a refusal is being replayed */
     enum outcome (*place)(struct address_policy *policy, uint64_t bytes, uint64_t *address);
     void (*give_back)(struct address_policy *policy, uint64_t address, uint64_t bytes);
     /* Ranges for expandable segments; `map` is asked page by page. */

@@ -100,21 +100,31 @@ enum outcome allocator_alloc(struct allocator *allocator, uint64_t bytes, uint64
         refusal_by_device(refusal, allocator->device, OUTCOME_OOM, bytes);
         return OUTCOME_OOM;
     }
+    struct piece *piece;
     const enum outcome outcome =
-        allocator->ops->alloc(allocator, bytes, stream, block, refusal);
+        allocator->ops->alloc(allocator, bytes, stream, &piece, refusal);
+    if (outcome == OUTCOME_OK)
+        *block = (struct block){piece->address, piece->size, bytes, piece, 0};
     if (allocator->check)
         allocator_check(allocator);
     return outcome;
 }
 
-void allocator_free(struct allocator *allocator, struct block *block)
+void allocator_free_piece(struct allocator *allocator, struct piece *piece)
 {
-    if (block->requested == 0)
-        return;
-    allocator->ops->free(allocator, block);
-    *block = (struct block){0};
+    assert(piece->allocated);
+    allocator->ops->free(allocator, piece);
     if (allocator->check)
         allocator_check(allocator);
+}
+
+void allocator_free(struct allocator *allocator, struct block *block)
+{
+    if (!block->piece)
+        return;
+    assert(block->piece->address == block->address);
+    allocator_free_piece(allocator, block->piece);
+    *block = (struct block){0};
 }
 
 void allocator_empty_cache(struct allocator *allocator)
@@ -169,10 +179,23 @@ void allocator_check(const struct allocator *allocator)
         allocator->ops->check(allocator);
 }
 
+static struct piece *find_allocated(const struct piece_store *store)
+{
+    struct piece *p = piece_store_next(store, NULL);
+    while (p && !p->allocated)
+        p = piece_store_next(store, p);
+    return p;
+}
+
 uint64_t allocator_close(struct allocator *allocator)
 {
+    /* Blocks that are still out go too: the device must not be left holding them. */
     const uint64_t left = allocator->statistics.all.allocations.current;
-    allocator->ops->close(allocator);
+    for (uint64_t i = 0; i < left; i++)
+        allocator->ops->free(allocator, find_allocated(&allocator->store));
+    if (allocator->ops->close)
+        allocator->ops->close(allocator);
+    piece_store_release(&allocator->store);
     free(allocator);
     return left;
 }
@@ -199,6 +222,16 @@ void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak
 {
     if (statistics->all.allocated.peak > peak_before)
         statistics->reserved_at_allocated_peak = statistics->all.reserved.current;
+}
+
+struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes)
+{
+    /* its segment only marks it as being in use */
+    struct piece *piece =
+        piece_new(&allocator->store, (struct segment *)(void *)allocator, address, bytes);
+    piece->allocated = true;
+    piece->requested = bytes;
+    return piece;
 }
 
 void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,

@@ -61,12 +61,13 @@ struct segment_event {
 };
 
 struct allocator;
+struct piece;
 
 struct block {
     uint64_t address;
     uint64_t size;      /* handed out, after rounding */
     uint64_t requested; /* asked for */
-    void *inner;        /* the allocator's own */
+    struct piece *piece; /* the allocator's own: enough to free it */
     uint64_t id;        /* memory's own: its number in a recording */
 };
 
@@ -81,6 +82,8 @@ int allocator_open(struct allocator **allocator, const char *name, struct device
 enum outcome allocator_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
                              struct block *block, struct refusal *refusal) MUST_CHECK;
 void allocator_free(struct allocator *allocator, struct block *block);
+/* The same for those who hold very many blocks and keep only this of each (never NULL). */
+void allocator_free_piece(struct allocator *allocator, struct piece *piece);
 void allocator_empty_cache(struct allocator *allocator);
 void allocator_reset_peaks(struct allocator *allocator);
 /* Valid until the next call on this allocator. */

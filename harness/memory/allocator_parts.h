@@ -3,6 +3,7 @@
 #define HIGHWATER_MEMORY_ALLOCATOR_PARTS_H
 
 #include "harness/memory/allocator.h"
+#include "harness/memory/piece.h"
 
 #include <string.h>
 
@@ -14,13 +15,13 @@ struct allocator_ops {
     int (*open)(struct allocator *allocator, const struct allocator_setting *setting,
                 struct text *why);
     enum outcome (*alloc)(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                          struct block *block, struct refusal *refusal);
-    void (*free)(struct allocator *allocator, struct block *block);
+                          struct piece **piece, struct refusal *refusal);
+    void (*free)(struct allocator *allocator, struct piece *piece);
     void (*empty_cache)(struct allocator *allocator); /* NULL: nothing is cached */
     void (*refresh)(struct allocator *allocator);     /* before statistics are read; NULL */
     void (*reset_peaks)(struct allocator *allocator); /* beside the statistics; NULL */
     void (*check)(const struct allocator *allocator);
-    void (*close)(struct allocator *allocator);
+    void (*close)(struct allocator *allocator); /* every block was freed before; NULL */
 };
 extern const struct allocator_ops allocator_caching, allocator_expandable, allocator_async,
     allocator_direct;
@@ -29,6 +30,7 @@ struct allocator {
     const struct allocator_ops *ops;
     struct device *device;
     struct allocator_statistics statistics;
+    struct piece_store store; /* every piece, handed out or not */
     bool check;
     void (*heard)(void *user, const struct segment_event *event);
     void *user;
@@ -69,6 +71,9 @@ void statistics_hand_out(struct pool_statistics *pool, uint64_t size, uint64_t r
 void statistics_take_back(struct pool_statistics *pool, uint64_t size, uint64_t requested);
 /* To be called after a block was counted into `all`: was that a new allocated peak? */
 void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak_before);
+
+/* A handed-out piece of an allocator that has no segments of its own. */
+struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes);
 
 /* Fills a refusal: by the device (its free bytes are asked), the limit, or the host. */
 void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,

@@ -34,7 +34,7 @@ static int async_open(struct allocator *allocator, const struct allocator_settin
 }
 
 static enum outcome async_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                                struct block *block, struct refusal *refusal)
+                                struct piece **piece, struct refusal *refusal)
 {
     (void)stream;
     struct async *async = (struct async *)allocator;
@@ -59,19 +59,20 @@ static enum outcome async_alloc(struct allocator *allocator, uint64_t bytes, uin
     const uint64_t peak_before = s->all.allocated.peak;
     async_refresh(allocator);
     statistics_mark_peak(s, peak_before);
-    *block = (struct block){.address = address, .size = bytes, .requested = bytes};
+    *piece = piece_of_device(allocator, address, bytes);
     return OUTCOME_OK;
 }
 
-static void async_free(struct allocator *allocator, struct block *block)
+static void async_free(struct allocator *allocator, struct piece *piece)
 {
     struct async *async = (struct async *)allocator;
     struct allocator_statistics *s = &allocator->statistics;
-    allocator->device->ops->pool->free(allocator->device, block->address);
-    async->asked -= block->requested;
+    allocator->device->ops->pool->free(allocator->device, piece->address);
+    async->asked -= piece->requested;
     statistic_sub(&s->all.allocations, 1);
     statistic_sub(&s->all.actives, 1);
-    statistic_sub(&s->all.requested, block->requested);
+    statistic_sub(&s->all.requested, piece->requested);
+    piece_drop(&allocator->store, piece);
     async_refresh(allocator);
 }
 

@@ -127,7 +127,7 @@ static struct piece *hand_out(struct caching *c, const struct want *want, struct
     const int64_t whole = (int64_t)piece->size;
     if (splits) {
         struct piece *rest = piece;
-        piece = piece_split_front(&c->store, rest, want->size);
+        piece = piece_split_front(&c->base.store, rest, want->size);
         shelf_put(rest);
     }
     if (!c->expandable && was_split)
@@ -147,7 +147,7 @@ static struct piece *hand_out(struct caching *c, const struct want *want, struct
 }
 
 enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                           struct block *block, struct refusal *refusal)
+                           struct piece **out, struct refusal *refusal)
 {
     struct caching *c = (struct caching *)allocator;
     struct want want = {.size = rounding_apply(&c->rounding, bytes), .refusal = refusal};
@@ -162,8 +162,7 @@ enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t
         if (outcome != OUTCOME_OK)
             return outcome;
     }
-    piece = hand_out(c, &want, piece, bytes);
-    *block = (struct block){piece->address, piece->size, bytes, piece, 0};
+    *out = hand_out(c, &want, piece, bytes);
     return OUTCOME_OK;
 }
 
@@ -175,15 +174,13 @@ static uint64_t swallow(struct caching *c, struct shelf *shelf, struct piece *pi
         return 0;
     const uint64_t size = neighbour->size;
     piece_set_remove(&shelf->free, neighbour);
-    piece_join(&c->store, piece, neighbour);
+    piece_join(&c->base.store, piece, neighbour);
     return size;
 }
 
-void caching_free(struct allocator *allocator, struct block *block)
+void caching_free(struct allocator *allocator, struct piece *piece)
 {
     struct caching *c = (struct caching *)allocator;
-    struct piece *piece = block->inner;
-    assert(piece->allocated && piece->address == block->address);
     struct shelf *shelf = piece->segment->shelf;
     struct pool *pool = shelf->pool;
     const uint64_t size = piece->size, requested = piece->requested;
@@ -240,21 +237,12 @@ static void close_pool(struct pool *pool)
     }
 }
 
-/* Blocks that are still out go with their segments: the device must not be left holding them. */
 void caching_close(struct allocator *allocator)
 {
     struct caching *c = (struct caching *)allocator;
-    for (struct piece *p = piece_store_next(&c->store, NULL); p;
-         p = piece_store_next(&c->store, p)) {
-        if (p->allocated) {
-            struct block block = {p->address, p->size, p->requested, p, 0};
-            caching_free(allocator, &block);
-        }
-    }
     caching_release_all(c);
     close_pool(&c->large);
     close_pool(&c->small);
-    piece_store_release(&c->store);
 }
 
 const struct allocator_ops allocator_caching = {

@@ -5,7 +5,6 @@
 #define HIGHWATER_MEMORY_CACHING_H
 
 #include "harness/memory/allocator_parts.h"
-#include "harness/memory/piece.h"
 #include "harness/memory/rounding.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -50,7 +49,6 @@ struct caching {
     enum piece_order order;
     uint64_t segments_made;
     struct pool large, small;
-    struct piece_store store;
 };
 
 /* A request on its way through the ladder. */
@@ -77,8 +75,8 @@ void caching_uncount_reserved(struct caching *caching, struct pool *pool, uint64
 int caching_open(struct allocator *allocator, const struct allocator_setting *setting,
                  struct text *why);
 enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                           struct block *block, struct refusal *refusal);
-void caching_free(struct allocator *allocator, struct block *block);
+                           struct piece **piece, struct refusal *refusal);
+void caching_free(struct allocator *allocator, struct piece *piece);
 void caching_close(struct allocator *allocator);
 
 /* caching_segment.c: one try to get memory from the device. OUTCOME_OK: *piece is mapped, free and

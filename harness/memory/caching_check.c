@@ -70,8 +70,8 @@ static void check_pool(const struct caching *c, const struct pool *pool)
 {
     struct sums sums = {0};
     uint64_t free_pieces = 0, unmapped_pieces = 0;
-    for (struct piece *p = piece_store_next(&c->store, NULL); p;
-         p = piece_store_next(&c->store, p)) {
+    for (struct piece *p = piece_store_next(&c->base.store, NULL); p;
+         p = piece_store_next(&c->base.store, p)) {
         if (p->segment->shelf->pool != pool)
             continue;
         check_neighbours(p);

@@ -25,7 +25,7 @@ static enum outcome segment_obtain(struct caching *c, const struct want *want,
     if (want->segment >= c->max_split)
         statistic_add(&c->base.statistics.oversize_segments, 1);
     allocator_tell(&c->base, SEGMENT_ALLOC, want->segment, want->shelf->stream, address);
-    *piece = piece_new(&c->store, segment, address, want->segment);
+    *piece = piece_new(&c->base.store, segment, address, want->segment);
     return OUTCOME_OK;
 }
 
@@ -54,6 +54,6 @@ void caching_release_segment(struct caching *c, struct piece *piece)
     if (segment->bytes >= c->max_split)
         statistic_sub(&c->base.statistics.oversize_segments, 1);
     allocator_tell(&c->base, SEGMENT_FREE, segment->bytes, shelf->stream, segment->address);
-    piece_drop(&c->store, piece);
+    piece_drop(&c->base.store, piece);
     free(segment);
 }

@@ -26,7 +26,7 @@ struct simulated {
 static enum outcome take_pages(struct device *device, uint64_t bytes, uint64_t *address)
 {
     struct simulated *s = device->state;
-    if (bytes > s->capacity - s->used)
+    if (s->addresses->refuses || bytes > s->capacity - s->used)
         return OUTCOME_OOM;
     const enum outcome outcome = s->addresses->place(s->addresses, bytes, address);
     if (outcome == OUTCOME_OK)
@@ -126,7 +126,7 @@ static void simulated_unreserve(struct device *device, uint64_t address, uint64_
 static enum outcome simulated_map(struct device *device, uint64_t address, uint64_t bytes)
 {
     struct simulated *s = device->state;
-    if (bytes > s->capacity - s->used)
+    if (s->addresses->refuses || bytes > s->capacity - s->used)
         return OUTCOME_OOM;
     const enum outcome outcome = s->addresses->map(s->addresses, address, bytes);
     if (outcome == OUTCOME_OK)

@@ -16,8 +16,9 @@ static int direct_open(struct allocator *allocator, const struct allocator_setti
 }
 
 static enum outcome direct_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                                 struct block *block, struct refusal *refusal)
+                                 struct piece **piece, struct refusal *refusal)
 {
+    (void)stream; /* the device itself knows none */
     struct direct *direct = (struct direct *)allocator;
     struct allocator_statistics *s = &allocator->statistics;
     struct device *device = allocator->device;
@@ -37,29 +38,20 @@ static enum outcome direct_alloc(struct allocator *allocator, uint64_t bytes, ui
     s->device_allocs++;
     statistic_add(&s->all.segments, 1);
     statistics_hand_out(&s->all, bytes, bytes);
-    allocator_tell(allocator, SEGMENT_ALLOC, bytes, stream, address);
-    *block = (struct block){.address = address,
-                            .size = bytes,
-                            .requested = bytes,
-                            .inner = (void *)(uintptr_t)stream};
+    allocator_tell(allocator, SEGMENT_ALLOC, bytes, 0, address);
+    *piece = piece_of_device(allocator, address, bytes);
     return OUTCOME_OK;
 }
 
-static void direct_free(struct allocator *allocator, struct block *block)
+static void direct_free(struct allocator *allocator, struct piece *piece)
 {
     struct allocator_statistics *s = &allocator->statistics;
-    allocator->device->ops->segment_free(allocator->device, block->address, block->size);
+    allocator->device->ops->segment_free(allocator->device, piece->address, piece->size);
     s->device_frees++;
     statistic_sub(&s->all.segments, 1);
-    statistics_take_back(&s->all, block->size, block->requested);
-    allocator_tell(allocator, SEGMENT_FREE, block->size, (uintptr_t)block->inner,
-                   block->address);
-}
-
-/* Nothing is remembered here: blocks that are still out stay with the device until it closes. */
-static void direct_close(struct allocator *allocator)
-{
-    (void)allocator;
+    statistics_take_back(&s->all, piece->size, piece->requested);
+    allocator_tell(allocator, SEGMENT_FREE, piece->size, 0, piece->address);
+    piece_drop(&allocator->store, piece);
 }
 
 const struct allocator_ops allocator_direct = {
@@ -68,5 +60,4 @@ const struct allocator_ops allocator_direct = {
     .open = direct_open,
     .alloc = direct_alloc,
     .free = direct_free,
-    .close = direct_close,
 };

@@ -32,7 +32,7 @@ static enum outcome reserve(struct caching *c, const struct want *want, struct p
     struct segment *segment = xmalloc(sizeof(*segment));
     *segment = (struct segment){
         .rank = {c->segments_made++}, .shelf = shelf, .address = address, .bytes = bytes};
-    *piece = piece_new(&c->store, segment, address, bytes);
+    *piece = piece_new(&c->base.store, segment, address, bytes);
     (*piece)->mapped = false;
     piece_set_insert(&shelf->unmapped, *piece);
     return OUTCOME_OK;
@@ -84,7 +84,7 @@ static void absorb(struct caching *c, struct piece_set *set, struct piece *piece
     if (!neighbour || neighbour->allocated || neighbour->mapped != piece->mapped)
         return;
     piece_set_remove(set, neighbour);
-    piece_join(&c->store, piece, neighbour);
+    piece_join(&c->base.store, piece, neighbour);
 }
 
 /* Maps `bytes`, rounded up to pages, at the front of an unmapped piece. *piece becomes the free
@@ -101,7 +101,7 @@ static enum outcome map(struct caching *c, const struct want *want, uint64_t byt
     piece_set_remove(&shelf->unmapped, p);
     if (length < p->size) {
         struct piece *rest = p;
-        p = piece_split_front(&c->store, rest, length);
+        p = piece_split_front(&c->base.store, rest, length);
         piece_set_insert(&shelf->unmapped, rest);
     }
     p->mapped = true;
@@ -142,7 +142,7 @@ static void destroy(struct caching *c, struct piece *piece)
     struct device *device = c->base.device;
     piece_set_remove(&segment->shelf->unmapped, piece);
     device->ops->paging->unreserve(device, segment->address, segment->bytes);
-    piece_drop(&c->store, piece);
+    piece_drop(&c->base.store, piece);
     free(segment);
 }
 
@@ -158,10 +158,10 @@ void expandable_unmap(struct caching *c, struct piece *piece)
         return;
     piece_set_remove(&shelf->free, piece);
     if (first > piece->address)
-        shelf_put(piece_split_front(&c->store, piece, first - piece->address));
+        shelf_put(piece_split_front(&c->base.store, piece, first - piece->address));
     if (last < end) {
         struct piece *back = piece;
-        piece = piece_split_front(&c->store, back, last - first);
+        piece = piece_split_front(&c->base.store, back, last - first);
         shelf_put(back);
     }
     device->ops->synchronise(device);

@@ -164,7 +164,7 @@ enum outcome memory_alloc(struct memory *m, uint64_t bytes, enum tag tag, struct
 
 void memory_free(struct memory *m, struct block *block, enum tag tag)
 {
-    if (!block->requested)
+    if (!block->piece)
         return;
     assert(m->by_tag[tag] >= block->size);
     m->by_tag[tag] -= block->size;
