@@ -46,7 +46,7 @@ has out '"rows": ['
 
 # a run that fails is written, and is exit 3
 # shellcheck disable=SC2086
-expect 3 measure --device simulated --capacity 32MiB $point $measure_consent -o oom.json
+expect 3 measure --device simulated --capacity 16MiB $point $measure_consent -o oom.json
 has oom.json '"status": "oom"'
 has oom.json '"fits": "no"'
 has oom.json '"failed_phase": "libraries"'
