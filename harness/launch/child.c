@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MOST_WILLING 1000 /* oom_score_adj: the host's OOM killer takes the child first */
@@ -34,6 +35,19 @@ int child_start(const struct child_plan *plan, struct child *child, struct text 
     return 0;
 }
 
+/* What we killed with the child is not left behind: its group is reaped first. An empty group is
+ * no group. */
+static void reap_group(pid_t group, uint64_t deadline_ns)
+{
+    for (;;) {
+        while (waitpid(-group, NULL, WNOHANG) > 0)
+            ;
+        if (kill(-group, 0) != 0 || clock_monotonic_ns() >= deadline_ns)
+            return;
+        clock_sleep_ns(1000000);
+    }
+}
+
 void child_end(struct child *child, bool kill_it, uint64_t patience_ns, struct child_end *end)
 {
     uint64_t deadline = clock_monotonic_ns() + patience_ns;
@@ -46,6 +60,8 @@ void child_end(struct child *child, bool kill_it, uint64_t patience_ns, struct c
         ; /* a signal that is not for us, such as SIGCONT */
     end->reaped = waited == 1;
     child->ended_ns = clock_monotonic_ns();
+    if (kill_it)
+        reap_group(child->pid, deadline);
     end->left_over = process_sweep(0, deadline);
     if (child->pidfd >= 0)
         close(child->pidfd);

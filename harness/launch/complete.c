@@ -10,6 +10,7 @@
 
 #define LAUNCHER_WORDS (16u << 10) /* bytes of the launcher's output that are read */
 #define ROOM 400                   /* escaped bytes of them in a cell */
+#define RANK_LOST "rank lost"
 
 /* --- ranks that did not finish their shard ---------------------------------------------------- */
 
@@ -76,7 +77,7 @@ static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const stru
     placement_to_row(facts->placement, rank, &about);
     if (shard->begun) {
         verdict.status = STATUS_crashed;
-        text_add(&verdict.error, "rank lost");
+        text_add(&verdict.error, RANK_LOST);
         result = phases_read(phases, live, &record, why);
     } else {
         say_why_not_launched(facts, shard->started, &verdict.error);
@@ -285,6 +286,23 @@ static int gravity(const struct row *closing)
     }
 }
 
+/* Somebody else's end, by name. */
+static void explain_stop(const struct run_rows *rows, struct row *closing,
+                         const struct launch_end *end)
+{
+    struct text reason = TEXT_INIT;
+    text_add(&reason, "ended by us: ");
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *error = row_text(&rows->rows[i], COLUMN_error);
+        if (row_is_closing(&rows->rows[i]) && error != NULL && strcmp(error, RANK_LOST) == 0)
+            text_addf(&reason, "rank %llu was lost; ",
+                      (unsigned long long)row_count(&rows->rows[i], COLUMN_rank).value);
+    }
+    add_launcher_status(end, &reason);
+    row_set_text(closing, COLUMN_error, text_string(&reason));
+    text_release(&reason);
+}
+
 /* A launcher that failed after good work is a warning; one that was ended explains `stopped`. */
 static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
 {
@@ -294,7 +312,8 @@ static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
     if (failed)
         add_launcher_status(end, &words);
     if (failed && end->left_over > 0)
-        text_addf(&words, ", %d processes left behind", end->left_over);
+        text_addf(&words, ", %d process%s left behind, ended by us", end->left_over,
+                  end->left_over == 1 ? "" : "es");
     rows->ok = true;
     for (size_t i = 0; i < rows->count; i++) {
         struct row *closing = &rows->rows[i];
@@ -302,6 +321,8 @@ static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
             continue;
         if (failed && row_status(closing) != STATUS_launch_failed)
             warn(closing, text_string(&words));
+        if (row_status(closing) == STATUS_stopped)
+            explain_stop(rows, closing, end);
         if (!row_is_closing(&rows->rows[rows->worst]) ||
             gravity(closing) > gravity(&rows->rows[rows->worst]))
             rows->worst = i;
