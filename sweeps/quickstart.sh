@@ -38,7 +38,8 @@ run_study() { # SUFFIX SWEEP-OPTION…
     fi
     highwater=$top/build/bin/highwater
     code=0
-    "$highwater" sweep "$top/sweeps/quickstart.ini" --results "$results" "$@" || code=$?
+    "$highwater" sweep "$top/sweeps/quickstart.ini" --results "$results" "$@" >/dev/null ||
+        code=$?
     if [ -s "$results/rows.csv" ]; then
         "$highwater" report "$results"
         say "every row: $results/rows.csv (highwater columns explains them)"

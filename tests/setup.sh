@@ -176,6 +176,6 @@ build_into() {
         rm -f "$log"
         die 1 "the build in $folder failed"
     fi
-    grep -E '^-- highwater:' "$log" | sed "s/^-- highwater:/$program: built $folder:/" || true
+    sed -n "s/^-- highwater:/$program:/p" "$log"
     rm -f "$log"
 }
