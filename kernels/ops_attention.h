@@ -1,8 +1,8 @@
 /* ops_attention: attention over a KV cache, and the cache itself.
  *
  * A row is one token of one request. Where tokens of several requests stand in one matrix they
- * are ordered [request row][token]. Device arrays of integers (addresses, page tables, the state)
- * are given by address.
+ * are ordered [request row][token]. Device arrays of integers (addresses, page tables, the
+ * state) are given by address.
  */
 #ifndef HIGHWATER_KERNELS_OPS_ATTENTION_H
 #define HIGHWATER_KERNELS_OPS_ATTENTION_H
@@ -73,8 +73,8 @@ static inline uint64_t cache_attention_partial(uint64_t rows, uint64_t heads, ui
 {
     return rows * heads * splits * (head_dim + 2);
 }
-/* Hands pages to rows first_row … for positions 0 … count - 1, or with count = 0 for the state's
- * position, in the order of positions; the state counts them. */
+/* Hands pages to rows first_row … for positions 0 … count - 1, or with count = 0 for the
+ * state's position, in the order of positions; the state counts them. */
 struct paging {
     uint64_t pages, state;
     uint64_t pages_per_row, slots;

@@ -31,7 +31,8 @@ struct row_bias {
     struct array x, bias;
     uint64_t rows, width;
 };
-/* gate_up[row][0 … inner) = silu(gate + bias) * (up + bias), in place; the row is [gate | up] */
+/* gate_up[row][0 … inner) = silu(gate + bias) * (up + bias), in place; the row is [gate | up]
+ */
 struct gating {
     struct array gate_up, bias; /* bias[2 * inner], address 0: none */
     uint64_t rows, inner;
@@ -59,8 +60,8 @@ struct ops_decoder {
     enum outcome (*copy_rows)(struct math *math, const struct row_copy *of);
     /* position and step each one further */
     enum outcome (*advance)(struct math *math, uint64_t state);
-    /* Recording: between begin and end operations are noted, not done. NULL: the device has none
-     * and steps run as they come. */
+    /* Recording: between begin and end operations are noted, not done. NULL: the device has
+     * none and steps run as they come. */
     enum outcome (*record_begin)(struct math *math);
     enum outcome (*record_end)(struct math *math, struct recording **recording);
     enum outcome (*play)(struct math *math, struct recording *recording);

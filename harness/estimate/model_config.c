@@ -70,7 +70,7 @@ static void real(struct reader *reader, const struct json *object, const char *n
     const struct json *value = field(object, name);
     if (!value && needed)
         text_addf(&reader->missing, "%s%s", reader->missing.length ? ", " : "", name);
-    if (value && json_real(value, out) != 0)
+    if (value && json_number(value, out) != 0)
         fail(reader, name, "is not a number");
 }
 

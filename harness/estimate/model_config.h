@@ -22,7 +22,7 @@ struct model_config {
     uint64_t width, layers, heads, kv_heads, head_dim, intermediate, vocabulary;
     double norm_eps, rope_theta;
     enum rope_scaling rope_scaling;
-    double rope_factor;                              /* LINEAR, LLAMA3 */
+    double rope_factor;                             /* LINEAR, LLAMA3 */
     double rope_low_frequency, rope_high_frequency; /* LLAMA3 */
     double rope_original_context;                   /* LLAMA3 */
     bool tied_embeddings;
@@ -37,7 +37,8 @@ int model_config_read(const char *folder, struct model_config *out,
                       struct text *why) MUST_CHECK;
 int model_config_parse(const char *name, const char *bytes, size_t length,
                        struct model_config *out, struct text *why) MUST_CHECK;
-/* Bounds and divisibility that any config, read or made, must keep; -1 names the first fault. */
+/* Bounds and divisibility that any config, read or made, must keep; -1 names the first fault.
+ */
 int model_config_check(const struct model_config *config, struct text *why) MUST_CHECK;
 
 /* The window of one layer, 0: none. */

@@ -263,8 +263,9 @@ static int header_length(const struct safetensors_file *file, uint64_t *out, str
         length = length << 8 | bytes[i];
     if (length > file->bytes - sizeof(bytes)) {
         text_addf(why,
-                  "%s: the header claims %" PRIu64 " bytes, after its length the file has %"
-                  PRIu64, file->path, length, file->bytes - sizeof(bytes));
+                  "%s: the header claims %" PRIu64
+                  " bytes, after its length the file has %" PRIu64,
+                  file->path, length, file->bytes - sizeof(bytes));
         return -1;
     }
     if (length > SAFETENSORS_HEADER_LIMIT) {

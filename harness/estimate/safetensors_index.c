@@ -210,8 +210,9 @@ static void compare_index(struct gathering *gathering)
             continue;
         gathering->set.complete = false;
         if (number != absent)
-            tensor_issue(gathering, key, tensor ? " lies in another shard than " :
-                                                  " is indexed but not in ", name);
+            tensor_issue(gathering, key,
+                         tensor ? " lies in another shard than " : " is indexed but not in ",
+                         name);
         else if (!tensor)
             tensor_issue(gathering, key, " is missing with shard ", name);
     }

@@ -1,61 +1,28 @@
-/* decoder.cuh: what the decoder's kernels share: dtypes, the cache's addresses, launchers. */
+/* decoder.cuh: what the decoder's kernels share: 16-byte access and the cache's
+ * addresses. */
 #ifndef HIGHWATER_KERNELS_CUDA_DECODER_CUH
 #define HIGHWATER_KERNELS_CUDA_DECODER_CUH
 
-#ifndef _Noreturn
-#define _Noreturn __attribute__((noreturn)) /* C11's word, in headers shared with C++ */
-#endif
-extern "C" {
-#include "kernels/ops_decoder.h"
-}
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/launch_decoder.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-/* Queue the work of one operation; errors are cudaGetLastError()'s. */
-void launch_embed(const struct embedding &of, cudaStream_t stream);
-void launch_normalise(const struct norm &of, cudaStream_t stream);
-void launch_add_bias(const struct row_bias &of, cudaStream_t stream);
-void launch_place(const struct placement &of, cudaStream_t stream);
-void launch_attend_prompt(const struct prompt_attention &of, cudaStream_t stream);
-void launch_attend_cache(const struct cache_attention &of, cudaStream_t stream);
-void launch_gate(const struct gating &of, cudaStream_t stream);
-void launch_choose(const struct choice &of, cudaStream_t stream);
-void launch_take_pages(const struct paging &of, cudaStream_t stream);
-void launch_advance(uint64_t state, cudaStream_t stream);
-/* A product of few rows, bound by reading w. false: not for this shape; nothing was queued.
- * `scratch` holds few_rows_scratch() bytes, zero before the first use and after each. */
-bool launch_few_rows(const struct projection &of, void *scratch, size_t scratch_bytes,
-                     cudaStream_t stream);
-
-/* Which types a launcher instantiates: calls body with `T` bound to the element type. */
-#define WITH_TYPE(dtype, ...)                                                                  \
-    do {                                                                                       \
-        if ((dtype) == DTYPE_float32) {                                                        \
-            using T = float;                                                                   \
-            __VA_ARGS__;                                                                       \
-        } else if ((dtype) == DTYPE_float16) {                                                 \
-            using T = __half;                                                                  \
-            __VA_ARGS__;                                                                       \
-        } else {                                                                               \
-            using T = __nv_bfloat16;                                                           \
-            __VA_ARGS__;                                                                       \
-        }                                                                                      \
-    } while (0)
-
-static __device__ __forceinline__ float to_float(float x) { return x; }
-static __device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
-static __device__ __forceinline__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-template <typename T> __device__ __forceinline__ T from_float(float x);
-template <> __device__ __forceinline__ float from_float<float>(float x) { return x; }
-template <> __device__ __forceinline__ __half from_float<__half>(float x)
+/* Like launch(), with dynamic shared memory. */
+template <typename... Parameters, typename... Arguments>
+static int launch_with(void *stream, dim3 grid, dim3 block, size_t shared,
+                       void (*kernel)(Parameters...), Arguments... arguments)
 {
-    return __float2half_rn(x);
-}
-template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x)
-{
-    return __float2bfloat16_rn(x);
+    if (shared > 48 << 10) {
+        cudaError_t error = cudaFuncSetAttribute(
+            kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+        if (error != cudaSuccess)
+            return (int)error;
+    }
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = (cudaStream_t)stream;
+    return (int)cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 }
 
 /* As many elements as a 16-byte access holds. */
@@ -65,7 +32,9 @@ template <typename T> struct pack {
         uint4 raw;
         T at[size];
     };
-    __device__ pack() {}
+    __device__ pack()
+    {
+    }
 };
 template <typename T> __device__ __forceinline__ pack<T> pack_load(const T *from)
 {
@@ -78,22 +47,28 @@ template <typename T> __device__ __forceinline__ void pack_store(T *to, const pa
     *reinterpret_cast<uint4 *>(to) = p.raw;
 }
 
-/* Element offset in a block (or pool) of head h's vector at `slot` of cache row `row`. */
-static __device__ __forceinline__ uint64_t cache_offset(const struct cache &cache, uint64_t row,
-                                                        uint64_t h, uint64_t slot)
+/* Where in a block (or pool) the vectors of one slot of cache row `row` lie: that of head h at
+ * first + h * stride, in elements. */
+struct cache_slot {
+    uint64_t first, stride;
+};
+static __device__ __forceinline__ struct cache_slot cache_find(const struct cache &cache,
+                                                               uint64_t row, uint64_t slot)
 {
+    uint64_t d = cache.head_dim, h = cache.kv_heads;
     if (!cache.pages)
-        return (((row % cache.batch) * cache.kv_heads + h) * cache.slots + slot) * cache.head_dim;
+        return {((uint32_t)row % (uint32_t)cache.batch * h * cache.slots + slot) * d,
+                cache.slots * d};
     const uint32_t *table = reinterpret_cast<const uint32_t *>(cache.pages);
     uint64_t page = table[row * cache.pages_per_row + slot / PAGE_TOKENS];
-    return ((page * cache.kv_heads + h) * PAGE_TOKENS + slot % PAGE_TOKENS) * cache.head_dim;
+    return {(page * h * PAGE_TOKENS + slot % PAGE_TOKENS) * d, PAGE_TOKENS * d};
 }
 template <typename T>
 __device__ __forceinline__ T *cache_block(const struct cache &cache, uint64_t addresses,
                                           uint64_t row)
 {
     return reinterpret_cast<T *>(
-        reinterpret_cast<const uint64_t *>(addresses)[row / cache.batch]);
+        reinterpret_cast<const uint64_t *>(addresses)[(uint32_t)row / (uint32_t)cache.batch]);
 }
 
 static __device__ __forceinline__ float warp_sum(float x)

@@ -4,7 +4,8 @@
 
 enum { THREADS = 128, WIDE = 1024 };
 
-/* --- rotary positions and the cache --------------------------------------------------------- */
+/* --- rotary positions and the cache ---------------------------------------------------------
+ */
 
 /* One token: its angles are shared by all heads. Each thread turns pairs (i, i + half). */
 template <typename T> struct token {
@@ -12,79 +13,81 @@ template <typename T> struct token {
     const T *bias;
     const float *cosine, *sine;
     T *keys, *values; /* of its cache row: block or pool */
-    uint64_t row, slot;
+    struct cache_slot slot;
     bool stored;
 };
 
-template <typename T>
-__device__ __forceinline__ float with_bias(const token<T> &t, uint64_t i)
+template <typename T> __device__ __forceinline__ float with_bias(const token<T> &t, uint32_t i)
 {
     float x = to_float(t.qkv[i]);
     return t.bias ? x + to_float(t.bias[i]) : x;
 }
 
 template <typename T>
-__device__ void turn(const struct placement &of, const token<T> &t, uint64_t pair)
+__device__ void turn(const token<T> &t, uint32_t heads, uint32_t half, uint32_t pair)
 {
-    uint64_t d = of.of.head_dim, half = d / 2, h = pair / half, i = pair % half;
-    float x = with_bias(t, h * d + i), y = with_bias(t, h * d + half + i);
+    uint32_t h = pair / half, i = pair % half, at = h * 2 * half + i;
+    float x = with_bias(t, at), y = with_bias(t, at + half);
     float c = t.cosine[i], s = t.sine[i];
     T low = from_float<T>(x * c - y * s), high = from_float<T>(y * c + x * s);
-    t.qkv[h * d + i] = low;
-    t.qkv[h * d + half + i] = high;
-    if (h < of.of.heads || !t.stored)
+    t.qkv[at] = low;
+    t.qkv[at + half] = high;
+    if (h < heads || !t.stored)
         return;
-    uint64_t at = cache_offset(of.cache, t.row, h - of.of.heads, t.slot);
-    t.keys[at + i] = low;
-    t.keys[at + half + i] = high;
+    T *key = t.keys + t.slot.first + (h - heads) * t.slot.stride;
+    key[i] = low;
+    key[half + i] = high;
 }
 
 template <typename T>
-__device__ void keep_value(const struct placement &of, const token<T> &t, uint64_t element)
+__device__ void keep_value(const token<T> &t, uint32_t first, uint32_t d, uint32_t element)
 {
-    uint64_t d = of.of.head_dim, first = (of.of.heads + of.of.kv_heads) * d;
     T value = t.qkv[first + element];
     if (t.bias) {
         value = from_float<T>(with_bias(t, first + element));
         t.qkv[first + element] = value;
     }
     if (t.stored)
-        t.values[cache_offset(of.cache, t.row, element / d, t.slot) + element % d] = value;
+        t.values[t.slot.first + element / d * t.slot.stride + element % d] = value;
 }
 
 template <typename T> static __global__ void place_kernel(const struct placement of)
 {
     __shared__ float cosine[HEAD_DIM_LIMIT / 2], sine[HEAD_DIM_LIMIT / 2];
-    uint64_t d = of.of.head_dim, half = d / 2, turned = of.of.heads + of.of.kv_heads;
+    uint32_t d = (uint32_t)of.of.head_dim, half = d / 2, heads = (uint32_t)of.of.heads;
+    uint32_t kv_heads = (uint32_t)of.of.kv_heads, turned = heads + kv_heads;
     uint64_t begin = of.state ? ((const struct decoder_state *)of.state)->position : 0;
-    uint64_t within = blockIdx.x % of.of.tokens, position = begin + within;
-    for (uint64_t i = threadIdx.x; i < half; i += THREADS) {
+    uint32_t tokens = (uint32_t)of.of.tokens, within = blockIdx.x % tokens;
+    uint64_t position = begin + within, row = of.first_row + blockIdx.x / tokens;
+    for (uint32_t i = threadIdx.x; i < half; i += THREADS) {
         float angle = (float)position * ((const float *)of.frequencies)[i];
         sincosf(angle, &sine[i], &cosine[i]);
     }
     __syncthreads();
     token<T> t;
-    t.qkv = (T *)of.of.qkv.address + blockIdx.x * (turned + of.of.kv_heads) * d;
+    t.qkv = (T *)of.of.qkv.address + (uint64_t)blockIdx.x * (turned + kv_heads) * d;
     t.bias = (const T *)of.bias.address;
     t.cosine = cosine, t.sine = sine;
-    t.row = of.first_row + blockIdx.x / of.of.tokens;
-    t.keys = cache_block<T>(of.cache, of.cache.keys, t.row);
-    t.values = cache_block<T>(of.cache, of.cache.values, t.row);
-    t.slot = position % of.cache.slots;
-    t.stored = within + of.cache.slots >= of.of.tokens; /* later tokens would overwrite it */
-    for (uint64_t pair = threadIdx.x; pair < turned * half; pair += THREADS)
-        turn(of, t, pair);
-    for (uint64_t i = threadIdx.x; i < of.of.kv_heads * d; i += THREADS)
-        keep_value(of, t, i);
+    t.keys = cache_block<T>(of.cache, of.cache.keys, row);
+    t.values = cache_block<T>(of.cache, of.cache.values, row);
+    t.slot = cache_find(of.cache, row, position % of.cache.slots);
+    t.stored = within + of.cache.slots >= tokens; /* later tokens would overwrite it */
+    for (uint32_t pair = threadIdx.x; pair < turned * half; pair += THREADS)
+        turn(t, heads, half, pair);
+    for (uint32_t i = threadIdx.x; i < kv_heads * d; i += THREADS)
+        keep_value(t, turned * d, d, i);
 }
 
-void launch_place(const struct placement &of, cudaStream_t stream)
+extern "C" int launch_place(void *stream, const struct placement *of)
 {
-    WITH_TYPE(of.of.qkv.dtype,
-              place_kernel<T><<<(unsigned)of.of.rows, THREADS, 0, stream>>>(of));
+    return with_type(of->of.qkv.dtype, [&](auto zero) {
+        return launch(stream, (unsigned)of->of.rows, THREADS, place_kernel<decltype(zero)>,
+                      *of);
+    });
 }
 
-/* --- pages ---------------------------------------------------------------------------------- */
+/* --- pages ----------------------------------------------------------------------------------
+ */
 
 /* A ring whose pages were all handed out takes no more. */
 static __global__ void pages_kernel(const struct paging of)
@@ -108,9 +111,9 @@ static __global__ void pages_kernel(const struct paging of)
         state->next_page = next + (uint32_t)((end - begin) * of.rows);
 }
 
-void launch_take_pages(const struct paging &of, cudaStream_t stream)
+extern "C" int launch_take_pages(void *stream, const struct paging *of)
 {
-    pages_kernel<<<1, WIDE, 0, stream>>>(of);
+    return launch(stream, 1, WIDE, pages_kernel, *of);
 }
 
 static __global__ void advance_kernel(struct decoder_state *state)
@@ -119,12 +122,13 @@ static __global__ void advance_kernel(struct decoder_state *state)
     state->step++;
 }
 
-void launch_advance(uint64_t state, cudaStream_t stream)
+extern "C" int launch_advance(void *stream, uint64_t state)
 {
-    advance_kernel<<<1, 1, 0, stream>>>((struct decoder_state *)state);
+    return launch(stream, 1, 1, advance_kernel, pointer<struct decoder_state>(state));
 }
 
-/* --- the largest logit ---------------------------------------------------------------------- */
+/* --- the largest logit ----------------------------------------------------------------------
+ */
 
 static __device__ void keep_larger(float &value, uint32_t &index, float other, uint32_t at)
 {
@@ -161,7 +165,7 @@ static __global__ void choose_kernel(const struct choice of)
             index < of.vocabulary ? index : 0; /* none is larger: all are NaN */
 }
 
-void launch_choose(const struct choice &of, cudaStream_t stream)
+extern "C" int launch_choose(void *stream, const struct choice *of)
 {
-    choose_kernel<<<(unsigned)of.rows, WIDE, 0, stream>>>(of);
+    return launch(stream, (unsigned)of->rows, WIDE, choose_kernel, *of);
 }

@@ -1,10 +1,11 @@
-/* decoder_rows.cu: what is done to each row by itself: embedding, norm, gate, bias. All are bound
- * by memory: a row is read in 16-byte pieces where its address and width allow. */
+/* decoder_rows.cu: what is done to each row by itself: embedding, norm, gate. All are bound by
+ * memory: a row is read in 16-byte pieces where its address and width allow. */
 #include "kernels/cuda/decoder.cuh"
 
 enum { THREADS = 256 };
 
-/* --- embedding ------------------------------------------------------------------------------ */
+/* --- embedding ------------------------------------------------------------------------------
+ */
 
 template <typename T>
 static __global__ void embed_kernel(T *x, const T *table, const uint32_t *tokens,
@@ -17,24 +18,24 @@ static __global__ void embed_kernel(T *x, const T *table, const uint32_t *tokens
         x[row * width + i] = from[i];
 }
 
-void launch_embed(const struct embedding &of, cudaStream_t stream)
+extern "C" int launch_embed(void *stream, const struct embedding *of)
 {
-    unsigned rows = (unsigned)of.rows;
-    const uint32_t *tokens = (const uint32_t *)of.tokens;
-    const struct decoder_state *state = (const struct decoder_state *)of.state;
-    if (aligned(of.x.address | of.table.address, of.width, of.x.dtype)) {
-        uint64_t width = of.width * dtype_bytes(of.x.dtype) / sizeof(uint4);
-        embed_kernel<<<rows, THREADS, 0, stream>>>((uint4 *)of.x.address,
-                                                   (const uint4 *)of.table.address, tokens,
-                                                   state, width);
-        return;
-    }
-    WITH_TYPE(of.x.dtype, embed_kernel<<<rows, THREADS, 0, stream>>>(
-                              (T *)of.x.address, (const T *)of.table.address, tokens, state,
-                              of.width));
+    unsigned rows = (unsigned)of->rows;
+    const uint32_t *tokens = pointer<const uint32_t>(of->tokens);
+    const struct decoder_state *state = pointer<const struct decoder_state>(of->state);
+    if (aligned(of->x.address | of->table.address, of->width, of->x.dtype))
+        return launch(stream, rows, THREADS, embed_kernel<uint4>, pointer<uint4>(of->x.address),
+                      pointer<const uint4>(of->table.address), tokens, state,
+                      of->width * dtype_bytes(of->x.dtype) / sizeof(uint4));
+    return with_type(of->x.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return launch(stream, rows, THREADS, embed_kernel<T>, pointer<T>(of->x.address),
+                      pointer<const T>(of->table.address), tokens, state, of->width);
+    });
 }
 
-/* --- RMS norm ------------------------------------------------------------------------------- */
+/* --- RMS norm -------------------------------------------------------------------------------
+ */
 
 static __device__ float block_sum(float x)
 {
@@ -86,86 +87,75 @@ static __global__ void norm_kernel_any(T *y, const T *x, const T *weight, uint64
         y[i] = from_float<T>(to_float(x[i]) * scale * to_float(weight[i]));
 }
 
-void launch_normalise(const struct norm &of, cudaStream_t stream)
+extern "C" int launch_normalise(void *stream, const struct norm *of)
 {
-    bool packed = aligned(of.x.address | of.y.address | of.weight.address, of.width, of.x.dtype) &&
-                  aligned(0, of.stride, of.x.dtype);
-    WITH_TYPE(of.x.dtype, {
-        auto kernel = packed ? norm_kernel<T> : norm_kernel_any<T>;
-        kernel<<<(unsigned)of.rows, THREADS, 0, stream>>>(
-            (T *)of.y.address, (const T *)of.x.address, (const T *)of.weight.address, of.width,
-            of.stride, of.eps);
+    uint64_t addresses = of->x.address | of->y.address | of->weight.address;
+    bool packed =
+        aligned(addresses, of->width, of->x.dtype) && aligned(0, of->stride, of->x.dtype);
+    return with_type(of->x.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        return launch(stream, (unsigned)of->rows, THREADS,
+                      packed ? norm_kernel<T> : norm_kernel_any<T>, pointer<T>(of->y.address),
+                      pointer<const T>(of->x.address), pointer<const T>(of->weight.address),
+                      of->width, of->stride, of->eps);
     });
 }
 
-/* --- gate and bias -------------------------------------------------------------------------- */
+/* --- gate  -------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ float silu(float x)
 {
     return x / (1.0f + __expf(-x));
 }
 
-template <typename T> static __global__ void gate_kernel(T *rows, uint64_t inner)
+/* Rows are walked by blockIdx.y, of which there are at most GATE_ROWS. */
+enum { GATE_ROWS = 4096 };
+
+template <typename T>
+static __global__ void gate_kernel(T *rows, uint64_t count, uint64_t inner)
 {
     constexpr int size = pack<T>::size;
     uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * size;
     if (i >= inner)
         return;
-    for (int part = 0; part < 4; part++) { /* rows of a block: blockIdx.y * 4 … */
-        T *row = rows + ((uint64_t)blockIdx.y * 4 + part) * 2 * inner;
-        pack<T> gate = pack_load(row + i), up = pack_load(row + inner + i);
+    for (uint64_t r = blockIdx.y; r < count; r += gridDim.y) {
+        T *row = rows + r * 2 * inner + i;
+        pack<T> gate = pack_load(row), up = pack_load(row + inner);
+#pragma unroll
         for (int j = 0; j < size; j++)
             gate.at[j] = from_float<T>(silu(to_float(gate.at[j])) * to_float(up.at[j]));
-        pack_store(row + i, gate);
+        pack_store(row, gate);
     }
 }
 
 template <typename T>
-static __global__ void gate_kernel_any(T *rows, const T *bias, uint64_t inner, uint64_t first)
+static __global__ void gate_kernel_any(T *rows, const T *bias, uint64_t count, uint64_t inner)
 {
-    T *row = rows + (first + blockIdx.y) * 2 * inner;
     uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i >= inner)
         return;
-    float gate = to_float(row[i]), up = to_float(row[inner + i]);
-    if (bias) {
-        gate += to_float(bias[i]);
-        up += to_float(bias[inner + i]);
+    float gate_bias = bias ? to_float(bias[i]) : 0,
+          up_bias = bias ? to_float(bias[inner + i]) : 0;
+    for (uint64_t r = blockIdx.y; r < count; r += gridDim.y) {
+        T *row = rows + r * 2 * inner + i;
+        float gate = to_float(row[0]) + gate_bias, up = to_float(row[inner]) + up_bias;
+        row[0] = from_float<T>(silu(gate) * up);
     }
-    row[i] = from_float<T>(silu(gate) * up);
 }
 
-void launch_gate(const struct gating &of, cudaStream_t stream)
+extern "C" int launch_gate(void *stream, const struct gating *of)
 {
-    uint64_t packed = 0, rows = of.rows;
-    if (!of.bias.address && aligned(of.gate_up.address, of.inner, of.gate_up.dtype))
-        packed = rows / 4; /* groups of four rows */
-    WITH_TYPE(of.gate_up.dtype, {
-        T *x = (T *)of.gate_up.address;
-        uint64_t wide = (of.inner / pack<T>::size + THREADS - 1) / THREADS;
-        for (uint64_t at = 0; at < packed; at += 65535) {
-            dim3 grid((unsigned)wide, (unsigned)(packed - at < 65535 ? packed - at : 65535));
-            gate_kernel<<<grid, THREADS, 0, stream>>>(x + at * 4 * 2 * of.inner, of.inner);
-        }
-        for (uint64_t at = packed * 4; at < rows; at += 65535) {
-            dim3 grid((unsigned)((of.inner + THREADS - 1) / THREADS),
-                      (unsigned)(rows - at < 65535 ? rows - at : 65535));
-            gate_kernel_any<<<grid, THREADS, 0, stream>>>(x, (const T *)of.bias.address, of.inner,
-                                                          at);
-        }
+    bool packed =
+        !of->bias.address && aligned(of->gate_up.address, of->inner, of->gate_up.dtype);
+    unsigned down = (unsigned)(of->rows < GATE_ROWS ? of->rows : GATE_ROWS);
+    return with_type(of->gate_up.dtype, [&](auto zero) {
+        using T = decltype(zero);
+        T *x = pointer<T>(of->gate_up.address);
+        uint64_t across = packed ? of->inner / pack<T>::size : of->inner;
+        dim3 grid((unsigned)((across + THREADS - 1) / THREADS), down);
+        if (packed)
+            return launch(stream, grid, THREADS, gate_kernel<T>, x, of->rows, of->inner);
+        return launch(stream, grid, THREADS, gate_kernel_any<T>, x,
+                      pointer<const T>(of->bias.address), of->rows, of->inner);
     });
-}
-
-template <typename T> static __global__ void bias_kernel(T *x, const T *bias, uint64_t width)
-{
-    for (uint64_t i = threadIdx.x; i < width; i += THREADS) {
-        uint64_t at = (uint64_t)blockIdx.x * width + i;
-        x[at] = from_float<T>(to_float(x[at]) + to_float(bias[i]));
-    }
-}
-
-void launch_add_bias(const struct row_bias &of, cudaStream_t stream)
-{
-    WITH_TYPE(of.x.dtype, bias_kernel<<<(unsigned)of.rows, THREADS, 0, stream>>>(
-                              (T *)of.x.address, (const T *)of.bias.address, of.width));
 }

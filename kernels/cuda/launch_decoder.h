@@ -1,0 +1,32 @@
+/* launch_decoder: the decoder's kernels, as C sees them. Each call queues the work of one
+ * operation of ops_decoder.h on `stream` (a cudaStream_t) and returns its cudaError_t. */
+#ifndef HIGHWATER_KERNELS_CUDA_LAUNCH_DECODER_H
+#define HIGHWATER_KERNELS_CUDA_LAUNCH_DECODER_H
+
+#if defined(__cplusplus) && !defined(_Noreturn)
+#define _Noreturn __attribute__((noreturn)) /* C11's word, in headers that C++ reads too */
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "kernels/ops_decoder.h"
+
+int launch_embed(void *stream, const struct embedding *of);
+int launch_normalise(void *stream, const struct norm *of);
+int launch_place(void *stream, const struct placement *of);
+int launch_attend_prompt(void *stream, const struct prompt_attention *of);
+int launch_attend_cache(void *stream, const struct cache_attention *of);
+int launch_gate(void *stream, const struct gating *of);
+int launch_choose(void *stream, const struct choice *of);
+int launch_take_pages(void *stream, const struct paging *of);
+int launch_advance(void *stream, uint64_t state);
+/* A product of few rows, bound by reading w; true when the shape is one for it. */
+bool few_rows_fits(const struct projection *of);
+int launch_few_rows(void *stream, const struct projection *of);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
