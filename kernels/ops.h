@@ -1,10 +1,10 @@
-/* ops: what workloads may ask of a device, beside memory. One table per kind of arithmetic: CUDA
- * kernels with cuBLAS, or reference code in plain C. The simulated device has none.
+/* ops: what workloads may ask of a device, beside memory. One table per kind of arithmetic:
+ * CUDA kernels with cuBLAS, or reference code in plain C. The simulated device has none.
  *
- * Matrices are row-major and dense; sizes are elements. Every operation works on the dtype of its
- * arrays and accumulates in float32, which is true float32: never tf32. Operations are queued in
- * order; an outcome other than OUTCOME_OK says that the operation could not be queued, or that
- * one before it failed. The reason is in math->device->error.
+ * Matrices are row-major and dense; sizes are elements. Every operation works on the dtype of
+ * its arrays and accumulates in float32, which is true float32: never tf32. Operations are
+ * queued in order; an outcome other than OUTCOME_OK says that the operation could not be
+ * queued, or that one before it failed. The reason is in math->device->error.
  *
  * Further topics (attention, loss, …) get a header ops_TOPIC.h with a table of their own and a
  * pointer to it in struct ops.
@@ -33,8 +33,8 @@ struct math {
     void *state;        /* the table's own */
 };
 
-/* y[rows, out] = x[rows, in] * w[out, in]^T (+ bias[out], unless its address is 0). x and w have
- * one dtype, y and bias have one. */
+/* y[rows, out] = x[rows, in] * w[out, in]^T (+ bias[out], unless its address is 0). x and w
+ * have one dtype, y and bias have one. */
 struct product {
     struct array y, x, w, bias;
     uint64_t rows, in, out;
@@ -42,11 +42,12 @@ struct product {
 
 /* What a build has, told without touching a device. */
 struct ops_facts {
-    char backend[32];      /* "cublas-13.0.2", "reference" */
-    char runtime[32];      /* "cuda-13.0", "" where there is none */
+    char backend[32];       /* "cublas-13.0.2", "reference" */
+    char runtime[32];       /* "cuda-13.0", "" where there is none */
     unsigned built_for[16]; /* CUDA architectures, 0 ends: 80, 90, … */
 };
 
+struct ops_decoder; /* ops_decoder.h */
 struct ops {
     void (*facts)(struct ops_facts *facts);
     /* Opens libraries on math->device with math->workspace. */
@@ -61,6 +62,7 @@ struct ops {
      * made in float64 in a fixed order. */
     enum outcome (*mean_square)(struct math *math, struct array x, uint64_t count,
                                 double *mean);
+    const struct ops_decoder *decoder;
 };
 
 extern const struct ops ops_host;

@@ -1,9 +1,9 @@
-/* cuBLAS counts in columns: a row-major [rows, in] matrix is its column-major [in, rows] one. So
- * y = x * w^T is asked for as y^T = w * x^T, with w transposed and x as it lies.
+/* cuBLAS counts in columns: a row-major [rows, in] matrix is its column-major [in, rows] one.
+ * So y = x * w^T is asked for as y^T = w * x^T, with w transposed and x as it lies.
  *
- * A product with a bias goes through cuBLASLt, which adds it for nothing; where it has no way (odd
- * sizes), the plain product does and the caller adds the bias. Accumulation is in float32, also
- * where a product is split over blocks of `in`; tf32 and emulation are never asked for. */
+ * A product with a bias goes through cuBLASLt, which adds it for nothing; where it has no way
+ * (odd sizes), the plain product does and the caller adds the bias. Accumulation is in float32,
+ * also where a product is split over blocks of `in`; tf32 and emulation are never asked for. */
 #include "kernels/cuda/blas.h"
 #include "harness/memory/cuda/device_cuda.h"
 
@@ -74,7 +74,8 @@ static enum outcome judge(struct device *device, cublasStatus_t status, const ch
     return device_cuda_failed(device, call, reason);
 }
 
-/* --- plans ----------------------------------------------------------------------------------- */
+/* --- plans -----------------------------------------------------------------------------------
+ */
 
 static void release_plan(struct plan *plan)
 {
@@ -155,8 +156,11 @@ static uint64_t alignment_of(const struct product *of)
 
 static const struct plan *plan_for(struct blas *blas, const struct product *of)
 {
-    struct plan wanted = {.rows = of->rows, .in = of->in, .out = of->out,
-                          .alignment = alignment_of(of), .dtype = of->x.dtype,
+    struct plan wanted = {.rows = of->rows,
+                          .in = of->in,
+                          .out = of->out,
+                          .alignment = alignment_of(of),
+                          .dtype = of->x.dtype,
                           .result = of->y.dtype};
     size_t kept = blas->plans < PLANS ? blas->plans : PLANS;
     for (size_t i = 0; i < kept; i++) {
@@ -182,28 +186,35 @@ static enum outcome multiply_biased(struct math *math, struct blas *blas,
     cublasStatus_t status = cublasLtMatmulDescSetAttribute(
         plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasLtMatmul(
-            (cublasLtHandle_t)blas->handle, plan->product, &one,
-            (const void *)(uintptr_t)of->w.address, plan->w,
-            (const void *)(uintptr_t)of->x.address, plan->x, &zero, y, plan->y, y, plan->y,
-            &plan->algorithm, (void *)(uintptr_t)math->workspace, WORKSPACE_BYTES,
-            device_cuda_stream(math->device));
+        status =
+            cublasLtMatmul((cublasLtHandle_t)blas->handle, plan->product, &one,
+                           (const void *)(uintptr_t)of->w.address, plan->w,
+                           (const void *)(uintptr_t)of->x.address, plan->x, &zero, y, plan->y,
+                           y, plan->y, &plan->algorithm, (void *)(uintptr_t)math->workspace,
+                           WORKSPACE_BYTES, device_cuda_stream(math->device));
     return judge(math->device, status, "cublasLtMatmul");
 }
 
-static enum outcome multiply_plain(struct math *math, struct blas *blas,
-                                   const struct product *of)
+enum outcome blas_project(struct math *math, struct blas *blas, const struct projection *of)
 {
-    const float one = 1, zero = 0;
+    const float one = 1, kept = of->add ? 1 : 0;
     cudaDataType_t type = type_of(of->x.dtype);
     int64_t in = (int64_t)of->in, out = (int64_t)of->out;
     cublasStatus_t status = cublasGemmEx_64(
         blas->handle, CUBLAS_OP_T, CUBLAS_OP_N, out, (int64_t)of->rows, in, &one,
         (const void *)(uintptr_t)of->w.address, type, in,
-        (const void *)(uintptr_t)of->x.address, type, in, &zero,
+        (const void *)(uintptr_t)of->x.address, type, (int64_t)of->stride, &kept,
         (void *)(uintptr_t)of->y.address, type_of(of->y.dtype), out, CUBLAS_COMPUTE_32F,
         CUBLAS_GEMM_DEFAULT);
     return judge(math->device, status, "cublasGemmEx");
+}
+
+static enum outcome multiply_plain(struct math *math, struct blas *blas,
+                                   const struct product *of)
+{
+    struct projection plain = {.y = of->y, .x = of->x, .w = of->w, .rows = of->rows,
+                               .in = of->in, .out = of->out, .stride = of->in};
+    return blas_project(math, blas, &plain);
 }
 
 enum outcome blas_multiply(struct math *math, struct blas *blas, const struct product *product,
@@ -215,19 +226,20 @@ enum outcome blas_multiply(struct math *math, struct blas *blas, const struct pr
                    : multiply_plain(math, blas, product);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life ------------------------------------------------------------------------------------
+ */
 
-/* Without a workspace of the caller's (--describe) the library keeps its own. Setting the stream
- * forgets the workspace, so the stream comes first. */
+/* Without a workspace of the caller's (--describe) the library keeps its own. Setting the
+ * stream forgets the workspace, so the stream comes first. */
 static cublasStatus_t set_up(const struct math *math, cublasHandle_t handle)
 {
     cublasStatus_t status = cublasSetStream(handle, device_cuda_stream(math->device));
     if (status == CUBLAS_STATUS_SUCCESS)
-        status = cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH |
-                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
+        status = cublasSetMathMode(
+            handle, CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     if (status == CUBLAS_STATUS_SUCCESS && math->workspace)
-        status = cublasSetWorkspace(handle, (void *)(uintptr_t)math->workspace,
-                                    WORKSPACE_BYTES);
+        status =
+            cublasSetWorkspace(handle, (void *)(uintptr_t)math->workspace, WORKSPACE_BYTES);
     return status;
 }
 

@@ -2,7 +2,7 @@
 #ifndef HIGHWATER_KERNELS_CUDA_BLAS_H
 #define HIGHWATER_KERNELS_CUDA_BLAS_H
 
-#include "kernels/ops.h"
+#include "kernels/ops_decoder.h"
 
 struct blas; /* the handle, and the plans of products with a bias */
 
@@ -12,5 +12,8 @@ void blas_close(struct blas *blas);
 /* As struct ops says; *biased is false when the bias is still to be added. */
 enum outcome blas_multiply(struct math *math, struct blas *blas, const struct product *product,
                            bool *biased) MUST_CHECK;
+/* As struct ops_decoder says. */
+enum outcome blas_project(struct math *math, struct blas *blas,
+                          const struct projection *of) MUST_CHECK;
 
 #endif

@@ -1,6 +1,7 @@
 #include "harness/memory/cuda/device_cuda.h"
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/ops_decoder.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -55,11 +56,11 @@ static enum outcome multiply(struct math *math, const struct product *product)
     enum outcome outcome = blas_multiply(math, math->state, product, &biased);
     if (outcome != OUTCOME_OK || biased || !product->bias.address)
         return outcome;
-    return device_cuda_outcome(
-        math->device,
-        launch_bias(device_cuda_stream(math->device), product->y.address, product->bias.address,
-                    product->y.dtype, product->rows, product->out, 0),
-        "bias");
+    return device_cuda_outcome(math->device,
+                               launch_bias(device_cuda_stream(math->device), product->y.address,
+                                           product->bias.address, product->y.dtype,
+                                           product->rows, product->out, 0),
+                               "bias");
 }
 
 /* The partial sums lie in the workspace: the same stream, so no product is using it. */
@@ -95,4 +96,5 @@ const struct ops ops_cuda = {
     .multiply = multiply,
     .bias_gelu = bias_gelu,
     .mean_square = mean_square,
+    .decoder = &ops_decoder_cuda,
 };

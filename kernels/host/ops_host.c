@@ -1,4 +1,5 @@
 #include "kernels/host/host_ops.h"
+#include "kernels/ops_decoder.h"
 
 #include <string.h>
 
@@ -27,4 +28,5 @@ const struct ops ops_host = {
     .multiply = host_multiply,
     .bias_gelu = host_bias_gelu,
     .mean_square = host_mean_square,
+    .decoder = &ops_decoder_host,
 };
