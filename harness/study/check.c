@@ -256,12 +256,15 @@ static void check_allocator(const struct check *check)
     const struct study *study = check->study;
     struct text why = TEXT_INIT;
     const char *nearest = text_nearest(study->allocator, allocator_names);
+    bool known = false;
     for (size_t i = 0; allocator_names[i]; i++) {
-        if (strcmp(allocator_names[i], study->allocator) == 0) {
-            check_allocator_opens(check);
-            return;
-        }
+        known = known || strcmp(allocator_names[i], study->allocator) == 0;
         text_addf(&why, "%s %s", i ? "," : "", allocator_names[i]);
+    }
+    if (known) {
+        check_allocator_opens(check);
+        text_release(&why);
+        return;
     }
     char *refused = shown(study->allocator);
     if (nearest)

@@ -1,6 +1,7 @@
 #include "harness/study/lines.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void add(struct complaints *complaints, size_t line, size_t override, const char *format,
                 va_list arguments)
@@ -80,10 +81,14 @@ void complaints_print(struct complaints *complaints, const char *name,
         const struct complaint *one = &complaints->list[i];
         if (out->length > 0 && out->data[out->length - 1] != '\n')
             text_add_char(out, '\n');
-        if (one->override)
-            text_addf(out, "--set %s: %s", overrides[one->override - 1], one->reason);
-        else
+        if (one->override) {
+            const char *override = overrides[one->override - 1];
+            text_add(out, "--set ");
+            text_add_escaped(out, override, strlen(override), 120);
+            text_addf(out, ": %s", one->reason);
+        } else {
             text_addf(out, "%s:%zu: %s", name, one->line ? one->line : 1, one->reason);
+        }
     }
     if (complaints->dropped)
         text_addf(out, "\n%s: %zu more errors", name, complaints->dropped);

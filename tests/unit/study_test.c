@@ -506,6 +506,25 @@ static void test_read_from_a_file(void **state)
     text_release(&errors);
 }
 
+/* What a shell may hand over as an override is shown as one printable line. */
+static void test_override_of_bytes(void **state)
+{
+    (void)state;
+    static const char *const sets[] = {"study.trials=\xff\n", "identity.input_set=a\nb=c"};
+    struct text bytes = TEXT_INIT, errors = TEXT_INIT;
+    struct study study;
+    text_add(&bytes, GOOD "[sweep batch]\nvalues=1\n");
+    assert_int_equal(study_parse("F", &bytes, sets, 2, &study, &errors), -1);
+    assert_string_equal(
+        text_string(&errors),
+        "--set study.trials=\\xff\\n: cannot stand in a study file (a line break, "
+        "or a blank before a ;?)\n"
+        "--set identity.input_set=a\\nb=c: cannot stand in a study file (a line "
+        "break, or a blank before a ;?)");
+    text_release(&bytes);
+    text_release(&errors);
+}
+
 static void test_too_much(void **state)
 {
     (void)state;
@@ -542,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_hash_is_for_ever),
         cmocka_unit_test(test_capacity_and_ranks),
         cmocka_unit_test(test_read_from_a_file),
+        cmocka_unit_test(test_override_of_bytes),
         cmocka_unit_test(test_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
