@@ -148,8 +148,8 @@ bool card_sample(struct card *card, const struct child *child, struct card_sampl
     bool answered = card->nvml != NULL && read_memory(card, &memory, &ignored) == 0;
     text_release(&ignored);
     if (answered)
-        *sample = (struct card_sample){.used = memory.used, .free = memory.free,
-                                       .own = own_processes(card, child)};
+        *sample = (struct card_sample){
+            .used = memory.used, .free = memory.free, .own = own_processes(card, child)};
     return answered;
 }
 

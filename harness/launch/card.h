@@ -1,5 +1,5 @@
-/* card: one device as its rank sees it from outside, through NVML. On simulated and host devices
- * there is no card: everything is missing and every step succeeds.
+/* card: one device as its rank sees it from outside, through NVML. On simulated and host
+ * devices there is no card: everything is missing and every step succeeds.
  */
 #ifndef HIGHWATER_LAUNCH_CARD_H
 #define HIGHWATER_LAUNCH_CARD_H
@@ -12,10 +12,10 @@
 struct card {
     struct nvml *nvml; /* NULL: there is no card */
     struct nvml_device device;
-    bool lost;          /* it stopped answering */
-    bool shared;        /* another rank of this run uses it too */
-    bool trusts_pids;   /* process numbers that NVML tells are those of our /proc */
-    bool told;          /* the driver told processes with their memory at least once */
+    bool lost;        /* it stopped answering */
+    bool shared;      /* another rank of this run uses it too */
+    bool trusts_pids; /* process numbers that NVML tells are those of our /proc */
+    bool told;        /* the driver told processes with their memory at least once */
     struct nvml_memory before;
     struct reading foreign_before, foreign_after, used_after;
 };
@@ -28,8 +28,8 @@ void card_close(struct card *card);
 #define CARD_TOLERANCE (64u << 20)
 
 enum card_state { CARD_READY, CARD_DIRTY, CARD_LOST, CARD_INTERRUPTED };
-/* Waits until use is back at the baseline (within the tolerance), at most `settle_ns`, and reads
- * the state before the child. A missing baseline is what is read first. */
+/* Waits until use is back at the baseline (within the tolerance), at most `settle_ns`, and
+ * reads the state before the child. A missing baseline is what is read first. */
 enum card_state card_settle(struct card *card, struct reading baseline, uint64_t settle_ns,
                             const struct watch *watch, struct text *why) MUST_CHECK;
 /* Once the child is gone: what others have, whether the card still answers. */
@@ -37,7 +37,8 @@ void card_look_after(struct card *card);
 /* True when use by others moved between the two looks. */
 bool card_moved(const struct card *card);
 
-/* True when memory by process cannot be had: a pid namespace, or a driver that does not tell. */
+/* True when memory by process cannot be had: a pid namespace, or a driver that does not tell.
+ */
 bool card_is_mute(const struct card *card);
 
 struct card_sample {

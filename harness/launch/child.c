@@ -13,8 +13,16 @@
 #define DEEPEST 64        /* generations followed upwards */
 
 /* What launchers leave in the environment; a child that saw it would take itself for a rank. */
-static const char *const launcher_prefixes[] = {"OMPI_",  "PMIX_", "PMI_",  "OPAL_", "ORTE_",
-                                                "PRTE_",  "HWLOC_", "HYDRA_", "HIGHWATER_LAUNCH_",
+static const char *const launcher_prefixes[] = {"OMPI_",
+                                                "PMIX_",
+                                                "PMI_",
+                                                "OPAL_",
+                                                "ORTE_",
+                                                "PRTE_",
+                                                "HWLOC_",
+                                                "HYDRA_",
+                                                "HFI_NO_BACKTRACE",
+                                                "IPATH_NO_BACKTRACE",
                                                 NULL};
 
 int child_start(const struct child_plan *plan, struct child *child, struct text *why)
@@ -35,8 +43,8 @@ int child_start(const struct child_plan *plan, struct child *child, struct text 
     return 0;
 }
 
-/* What we killed with the child is not left behind: its group is reaped first. An empty group is
- * no group. */
+/* What we killed with the child is not left behind: its group is reaped first. An empty group
+ * is no group. */
 static void reap_group(pid_t group, uint64_t deadline_ns)
 {
     for (;;) {

@@ -1,5 +1,5 @@
-/* child: the observed program and everything it started. It lives in a process group of its own,
- * knows nothing of the launcher, has every CPU, and cannot outlive its rank.
+/* child: the observed program and everything it started. It lives in a process group of its
+ * own, knows nothing of the launcher, has every CPU, and cannot outlive its rank.
  */
 #ifndef HIGHWATER_LAUNCH_CHILD_H
 #define HIGHWATER_LAUNCH_CHILD_H
@@ -22,7 +22,8 @@ struct child {
 };
 
 /* The caller is a reaper (process_become_reaper) and calls from its main thread. */
-int child_start(const struct child_plan *plan, struct child *child, struct text *why) MUST_CHECK;
+int child_start(const struct child_plan *plan, struct child *child,
+                struct text *why) MUST_CHECK;
 
 struct child_end {
     bool reaped;   /* false: it would not die in time */

@@ -5,7 +5,8 @@
 #include "harness/launch/words.h"
 #include "harness/study/plan.h"
 
-/* What all ranks have in common; each rank adds its capacity, its fault and its device's UUID. */
+/* What all ranks have in common; each rank adds its capacity, its fault and its device's UUID.
+ */
 void childline_add(struct words *words, const struct study *study, const struct plan_run *run);
 
 #endif

@@ -10,7 +10,8 @@
 #define ROOM_OF_TWO 220   /* where two lines are told */
 #define PLENTY (1u << 30) /* bytes free: a library that could not start had another reason */
 
-/* --- lines ---------------------------------------------------------------------------------- */
+/* --- lines ----------------------------------------------------------------------------------
+ */
 
 struct line {
     const char *bytes; /* NULL: none */
@@ -46,13 +47,16 @@ static bool has_any(struct line line, const char *const *wanted)
     return false;
 }
 
-/* Who says so what. The order matters: host first, since some of its lines also say "out of
- * memory". */
-static const char *const host_words[] = {
-    "std::bad_alloc", "MemoryError", "Cannot allocate memory", "can't allocate memory",
-    "Unable to allocate", "cudaErrorHostMemory", NULL};
+/* Who says so what. Lines that name the host come first, since they may also say "out of
+ * memory"; then the device's, among them torch.OutOfMemoryError and thrust's bad_alloc, which
+ * would pass for the general words of a host that follow. */
+static const char *const surely_host_words[] = {"CPUAllocator", "host memory",   "MallocHost",
+                                                "HostAlloc",    "pinned memory", NULL};
+static const char *const host_words[] = {"std::bad_alloc",         "MemoryError",
+                                         "Cannot allocate memory", "can't allocate memory",
+                                         "Unable to allocate",     NULL};
 static const char *const device_words[] = {
-    "out of memory", "OUT_OF_MEMORY", "OutOfMemory", "cudaErrorMemoryAllocation",
+    "out of memory",      "OUT_OF_MEMORY",      "OutOfMemory", "cudaErrorMemoryAllocation",
     "RESOURCE_EXHAUSTED", "failed to allocate", NULL};
 static const char *const suspect_words[] = {
     "CUBLAS_STATUS_NOT_INITIALIZED", "CUBLAS_STATUS_ALLOC_FAILED",
@@ -76,11 +80,13 @@ static void keep_first(struct line *kept, struct line line)
 static void read_line(struct reading_of_words *read, struct line line)
 {
     read->last = line;
-    if (has_any(line, host_words)) {
+    if (has_any(line, surely_host_words)) {
         keep_first(&read->host, line);
     } else if (has_any(line, device_words)) {
         keep_first(&read->device, line);
         read->other_is_later = false;
+    } else if (has_any(line, host_words)) {
+        keep_first(&read->host, line);
     } else if (has_any(line, suspect_words)) {
         keep_first(&read->suspect, line);
     } else if (has_any(line, error_words)) {
@@ -105,7 +111,8 @@ static struct reading_of_words read_words(const struct text *words)
     return read;
 }
 
-/* --- verdicts ------------------------------------------------------------------------------- */
+/* --- verdicts -------------------------------------------------------------------------------
+ */
 
 static void say(struct text *text, struct line line, size_t room)
 {

@@ -13,8 +13,8 @@ enum ended_by { ENDED_BY_ITSELF, ENDED_BY_TIMEOUT, ENDED_BY_STOP };
 struct ending {
     enum ended_by by;
     bool reaped;
-    int wait_status;     /* as from waitpid, when reaped */
-    bool host_killed;    /* the host's out-of-memory counter rose */
+    int wait_status;  /* as from waitpid, when reaped */
+    bool host_killed; /* the host's out-of-memory counter rose */
     bool device_lost;
     bool speaks_phases;  /* it was expected to close phases */
     int left_over;       /* as in struct child_end */

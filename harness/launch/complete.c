@@ -12,7 +12,8 @@
 #define ROOM 400                   /* escaped bytes of them in a cell */
 #define RANK_LOST "rank lost"
 
-/* --- ranks that did not finish their shard ---------------------------------------------------- */
+/* --- ranks that did not finish their shard
+ * ---------------------------------------------------- */
 
 /* The launcher frames its messages with lines of dashes. */
 static void add_launcher_words(const char *run_folder, struct text *out)
@@ -96,7 +97,8 @@ static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const stru
     return result;
 }
 
-/* --- beside the plan -------------------------------------------------------------------------- */
+/* --- beside the plan
+ * -------------------------------------------------------------------------- */
 
 static bool same_text(const struct row *a, const struct row *b, enum column column)
 {
@@ -159,18 +161,29 @@ static void add_in_order(const struct prediction *plan, struct row *said, size_t
     free(taken);
 }
 
-/* --- what every row says ---------------------------------------------------------------------- */
+/* --- what every row says
+ * ---------------------------------------------------------------------- */
 
 /* Of a run's constants, those that belong to phases and closing rows alike. */
 static void describe(const struct run_facts *facts, const struct row *closing, struct row *all)
 {
-    static const enum column of_rank[] = {
-        COLUMN_rank,           COLUMN_host,         COLUMN_device_name,
-        COLUMN_nvml_index,     COLUMN_device_uuid,  COLUMN_device_pci,
-        COLUMN_shared_device,  COLUMN_ecc,          COLUMN_mig,
-        COLUMN_driver_version, COLUMN_cuda_version, COLUMN_device_capacity_bytes,
-        COLUMN_started_utc,    COLUMN_cuda_ordinal, COLUMN_compute_backend,
-        COLUMN_framework,      COLUMN_framework_version};
+    static const enum column of_rank[] = {COLUMN_rank,
+                                          COLUMN_host,
+                                          COLUMN_device_name,
+                                          COLUMN_nvml_index,
+                                          COLUMN_device_uuid,
+                                          COLUMN_device_pci,
+                                          COLUMN_shared_device,
+                                          COLUMN_ecc,
+                                          COLUMN_mig,
+                                          COLUMN_driver_version,
+                                          COLUMN_cuda_version,
+                                          COLUMN_device_capacity_bytes,
+                                          COLUMN_started_utc,
+                                          COLUMN_cuda_ordinal,
+                                          COLUMN_compute_backend,
+                                          COLUMN_framework,
+                                          COLUMN_framework_version};
     const struct study *study = facts->study;
     struct reading weights = reading_missing(), kv = reading_missing();
     for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
@@ -217,10 +230,9 @@ static void judge_processed(const struct row *rows, size_t count, struct row *cl
             if (!asked.known || !done.known || asked.value == done.value ||
                 row_status(closing) != STATUS_ok)
                 continue;
-            char *warning = xasprintf("%s asked %llu, processed %llu",
-                                      column_facts[pairs[p][0]].name,
-                                      (unsigned long long)asked.value,
-                                      (unsigned long long)done.value);
+            char *warning =
+                xasprintf("%s asked %llu, processed %llu", column_facts[pairs[p][0]].name,
+                          (unsigned long long)asked.value, (unsigned long long)done.value);
             row_set_status(closing, STATUS_adapted);
             warn(closing, warning);
             free(warning);
@@ -269,7 +281,8 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     return result;
 }
 
-/* --- the run as a whole ----------------------------------------------------------------------- */
+/* --- the run as a whole
+ * ----------------------------------------------------------------------- */
 
 static int gravity(const struct row *closing)
 {
@@ -303,7 +316,8 @@ static void explain_stop(const struct run_rows *rows, struct row *closing,
     text_release(&reason);
 }
 
-/* A launcher that failed after good work is a warning; one that was ended explains `stopped`. */
+/* A launcher that failed after good work is a warning; one that was ended explains `stopped`.
+ */
 static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
 {
     const struct launch_end *end = facts->end;

@@ -12,22 +12,23 @@ struct run_facts {
     const struct study *study;
     const struct plan_run *run;
     const struct placement *placement;
-    uint64_t order;          /* of this launch, from 1 */
-    uint64_t started_ns;     /* realtime */
+    uint64_t order;      /* of this launch, from 1 */
+    uint64_t started_ns; /* realtime */
     const char *run_folder, *live_folder;
     const struct launch_end *end;
-    const char *reason;      /* why the launcher could not be started; "" otherwise */
+    const char *reason; /* why the launcher could not be started; "" otherwise */
 };
 struct run_rows {
     struct row *rows; /* rank by rank in plan order, each with its closing row last */
     size_t count;
-    size_t worst;     /* index of the closing row that says most about the run */
-    bool ok;          /* every rank ended as asked */
+    size_t worst; /* index of the closing row that says most about the run */
+    bool ok;      /* every rank ended as asked */
     bool device_lost;
-    bool launched;    /* at least one rank ran its child */
+    bool launched; /* at least one rank ran its child */
 };
 /* -1: a shard cannot be read, or the point cannot be predicted. */
-int complete_run(const struct run_facts *facts, struct run_rows *rows, struct text *why) MUST_CHECK;
+int complete_run(const struct run_facts *facts, struct run_rows *rows,
+                 struct text *why) MUST_CHECK;
 void run_rows_release(struct run_rows *rows);
 
 #endif

@@ -85,8 +85,8 @@ static bool next_word(const char **list, char *word, size_t room)
 }
 
 /* As CUDA reads its variable: the list ends before the first entry that names no device (-1
- * too), a repeat leaves nothing, digits may be followed by other text, and a list of UUIDs holds
- * UUIDs only. */
+ * too), a repeat leaves nothing, digits may be followed by other text, and a list of UUIDs
+ * holds UUIDs only. */
 static void choose_visible(struct choice *choice, const char *visible, bool *numbers)
 {
     char word[128];

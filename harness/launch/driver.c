@@ -49,8 +49,7 @@ void driver_close(struct driver *driver)
 }
 
 static void add_rank_words(const struct driver *driver, const struct plan_run *run,
-                           const char *run_folder, const char *live_folder,
-                           struct words *words)
+                           const char *run_folder, const char *live_folder, struct words *words)
 {
     const struct study *study = driver->study;
     struct rank_setting setting = {.timeout = study->timeout_ns,
@@ -79,7 +78,8 @@ static int write_plain(const char *path, const struct text *bytes, struct text *
     return -1;
 }
 
-/* The line that repeats this run by hand: its folder in memory may be gone, and is made again. */
+/* The line that repeats this run by hand: its folder in memory may be gone, and is made again.
+ */
 static int write_command(const struct driver *driver, const struct launch *launch,
                          struct text *why)
 {

@@ -29,8 +29,8 @@ enum run_outcome {
     RUN_FAILED = -1,      /* our own files: the study cannot go on */
     RUN_INTERRUPTED = -2, /* by a signal to us; no rows */
 };
-/* One run. `run_folder` is where shards and standard error go; NULL: inside the folder in memory,
- * removed afterwards. */
+/* One run. `run_folder` is where shards and standard error go; NULL: inside the folder in
+ * memory, removed afterwards. */
 enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, uint64_t order,
                             const char *run_folder, struct run_rows *rows, int *signal,
                             struct text *why) MUST_CHECK;

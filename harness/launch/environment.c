@@ -11,12 +11,21 @@
 #include <unistd.h>
 
 /* Settings from outside that change what a run does or what it needs. */
-static const char *const variables[] = {
-    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",       "CUDA_MODULE_LOADING",
-    "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_VISIBLE_DEVICES",
-    "NVIDIA_TF32_OVERRIDE", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF",
-    "OMPI_MCA_pml",         "OMPI_MCA_btl",            "LD_PRELOAD",
-    "LD_LIBRARY_PATH",      "OMP_NUM_THREADS",         NULL};
+static const char *const variables[] = {"CUDA_VISIBLE_DEVICES",
+                                        "CUDA_DEVICE_ORDER",
+                                        "CUDA_MODULE_LOADING",
+                                        "CUDA_LAUNCH_BLOCKING",
+                                        "CUBLAS_WORKSPACE_CONFIG",
+                                        "NVIDIA_VISIBLE_DEVICES",
+                                        "NVIDIA_TF32_OVERRIDE",
+                                        "PYTORCH_CUDA_ALLOC_CONF",
+                                        "PYTORCH_ALLOC_CONF",
+                                        "OMPI_MCA_pml",
+                                        "OMPI_MCA_btl",
+                                        "LD_PRELOAD",
+                                        "LD_LIBRARY_PATH",
+                                        "OMP_NUM_THREADS",
+                                        NULL};
 
 static void set_owned(struct json *object, const char *key, const char *value)
 {
@@ -70,8 +79,7 @@ static struct json *gather_host(void)
     }
     set_owned(object, "system", system);
     set_owned(object, "cpu", cpu);
-    json_set_reading(object, "cpus",
-                     cpus > 0 ? reading_of((uint64_t)cpus) : reading_missing());
+    json_set_reading(object, "cpus", cpus > 0 ? reading_of((uint64_t)cpus) : reading_missing());
     json_set_reading(object, "memory_bytes",
                      pages > 0 && page > 0 ? reading_of((uint64_t)pages * (uint64_t)page)
                                            : reading_missing());

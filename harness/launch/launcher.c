@@ -17,7 +17,8 @@
 #define ORPHANS_NS (3 * SECOND_NS / 2)  /* ranks that lost their launcher end by themselves */
 #define SWEEP_NS (2 * SECOND_NS)
 
-/* --- refusals -------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------
+ */
 
 static bool is_one(const char *variable)
 {
@@ -80,7 +81,8 @@ void launcher_close(struct launcher *launcher)
     *launcher = (struct launcher){.rank_program = NULL};
 }
 
-/* --- the command line ------------------------------------------------------------------------ */
+/* --- the command line ------------------------------------------------------------------------
+ */
 
 /* A topology that is told need not be discovered: discovery opens displays and GPU drivers and
  * is most of mpirun's time. Nothing is bound, so nothing depends on it. */
@@ -126,7 +128,8 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
     words_append(words, launch->rank_words);
 }
 
-/* --- one run ---------------------------------------------------------------------------------- */
+/* --- one run
+ * ---------------------------------------------------------------------------------- */
 
 char *launcher_output_path(const char *run_folder)
 {
@@ -212,7 +215,8 @@ static void finish(const struct running *running, struct launch_end *end)
     if (!ended) {
         kill(-running->pid, SIGKILL);
         kill(running->pid, SIGKILL);
-        while (process_wait(running->pid, running->pidfd, deadline + GRACE_NS, &end->status) < 0)
+        while (process_wait(running->pid, running->pidfd, deadline + GRACE_NS, &end->status) <
+               0)
             ;
     }
     if (running->pidfd >= 0)

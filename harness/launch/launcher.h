@@ -8,19 +8,19 @@
 #include "harness/launch/words.h"
 
 struct launcher {
-    bool allow_root;   /* the study's consent */
-    char *rank_program; /* highwater-rank, beside us */
+    bool allow_root;     /* the study's consent */
+    char *rank_program;  /* highwater-rank, beside us */
     struct text version; /* first line of mpirun --version */
 };
-/* Everything that can be told before a run: mpirun and highwater-rank exist, root has consented.
- * -1: a plain reason. */
+/* Everything that can be told before a run: mpirun and highwater-rank exist, root has
+ * consented. -1: a plain reason. */
 int launcher_open(struct launcher *launcher, bool allow_root, struct text *why) MUST_CHECK;
 void launcher_close(struct launcher *launcher);
 
 struct launch {
     uint64_t ranks;
-    const char *run_folder;  /* shards */
-    const char *live_folder; /* in memory: the launcher's session files go there too */
+    const char *run_folder;         /* shards */
+    const char *live_folder;        /* in memory: the launcher's session files go there too */
     const struct words *rank_words; /* what follows the rank program's name */
     uint64_t timeout_ns, settle_ns; /* of the study */
 };
@@ -32,9 +32,9 @@ struct launch_end {
     bool started;     /* false: the launcher itself could not be started, `why` says it */
     bool interrupted; /* ended because of `signal`, which is ours */
     int signal;
-    bool late;        /* ended at our own deadline: ranks that never met, or lost ranks */
-    int status;       /* as from waitpid */
-    int left_over;    /* processes that had to be ended after it; -1: some live on */
+    bool late;     /* ended at our own deadline: ranks that never met, or lost ranks */
+    int status;    /* as from waitpid */
+    int left_over; /* processes that had to be ended after it; -1: some live on */
 };
 /* Runs it to its end and leaves no process behind. Its output goes to RUN_FOLDER/launcher. */
 void launcher_run(const struct launcher *launcher, const struct launch *launch,

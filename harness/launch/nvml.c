@@ -73,7 +73,10 @@ static const struct symbol {
     size_t offset;
     bool optional; /* newer or older drivers may lack it: what it tells is then missing */
 } symbols[] = {
-#define SYMBOL(field, name, optional) {name, offsetof(struct calls, field), optional}
+#define SYMBOL(field, name, optional)                                                          \
+    {                                                                                          \
+        name, offsetof(struct calls, field), optional                                          \
+    }
     SYMBOL(init, "nvmlInit_v2", false),
     SYMBOL(shutdown, "nvmlShutdown", false),
     SYMBOL(error_string, "nvmlErrorString", false),
@@ -165,7 +168,8 @@ void nvml_close(struct nvml *nvml)
     free(nvml);
 }
 
-/* --- which devices ------------------------------------------------------------------------- */
+/* --- which devices -------------------------------------------------------------------------
+ */
 
 static int describe(struct nvml *nvml, void *handle, struct nvml_device *device,
                     struct text *why)
@@ -278,7 +282,8 @@ int nvml_by_uuid(struct nvml *nvml, const char *uuid, struct nvml_device *device
     return describe(nvml, handle, device, why);
 }
 
-/* --- what a device says --------------------------------------------------------------------- */
+/* --- what a device says ---------------------------------------------------------------------
+ */
 
 static bool is_gone(int code)
 {
@@ -297,8 +302,8 @@ int nvml_read_memory(struct nvml *nvml, const struct nvml_device *device,
         memory->total = reading_of(second.total);
         memory->reserved = reading_of(second.reserved);
         memory->free = reading_of(second.free);
-        memory->used = second.total >= kept ? reading_of(second.total - kept)
-                                            : reading_of(second.used);
+        memory->used =
+            second.total >= kept ? reading_of(second.total - kept) : reading_of(second.used);
         return 0;
     }
     struct abi_memory first = {.total = 0};

@@ -13,7 +13,7 @@ struct nvml; /* the opened library */
 
 struct nvml_device {
     void *handle;
-    uint64_t index;   /* NVML's; of a MIG instance: its card's */
+    uint64_t index; /* NVML's; of a MIG instance: its card's */
     char name[96];
     char uuid[96];    /* GPU-… or MIG-… */
     char pci[32];     /* 00000000:3B:00.0; of a MIG instance: its card's */

@@ -13,7 +13,8 @@
 #define HURRY_NS 400000000u     /* the same when the launcher is about to kill us too */
 #define WORDS_KEPT (256u << 10) /* bytes of standard error that are read for a cause */
 
-/* --- before the child ----------------------------------------------------------------------- */
+/* --- before the child -----------------------------------------------------------------------
+ */
 
 int observer_start(struct observer *observer, struct text *why)
 {
@@ -69,7 +70,8 @@ int observer_prepare(struct observer *observer, struct text *why)
     return observer->state == CARD_INTERRUPTED ? 1 : 0;
 }
 
-/* --- the child ------------------------------------------------------------------------------ */
+/* --- the child ------------------------------------------------------------------------------
+ */
 
 static void add_words_of_rank(const struct observer *observer, struct words *words)
 {
@@ -147,8 +149,8 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
     for (;;) {
         int signal = 0;
         uint64_t until = next < deadline ? next : deadline;
-        enum watch_event event = watch_wait(observer->watch, child->pid, child->pidfd,
-                                            until, &signal);
+        enum watch_event event =
+            watch_wait(observer->watch, child->pid, child->pidfd, until, &signal);
         if (event != WATCH_TIME) {
             by = event == WATCH_ENDED ? ENDED_BY_ITSELF : ENDED_BY_STOP;
             break;
@@ -163,14 +165,16 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
     return by;
 }
 
-/* --- what became of it ---------------------------------------------------------------------- */
+/* --- what became of it ----------------------------------------------------------------------
+ */
 
 static void add_warning(struct verdict *verdict, const char *warning)
 {
     text_addf(&verdict->warning, "%s%s", verdict->warning.length > 0 ? "; " : "", warning);
 }
 
-/* What the card says about the verdict: a refusal beside a neighbour who moved judges nothing. */
+/* What the card says about the verdict: a refusal beside a neighbour who moved judges nothing.
+ */
 static void judge_card(const struct observer *observer, const struct sampler *sampler,
                        struct verdict *verdict)
 {

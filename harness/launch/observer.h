@@ -10,15 +10,15 @@
 struct observer {
     const struct rank_setting *setting; /* borrowed, as are the next two */
     const struct watch *watch;
-    char *const *child;   /* words of the child, NULL-terminated */
-    const char *program;  /* what to start */
+    char *const *child;  /* words of the child, NULL-terminated */
+    const char *program; /* what to start */
     uint64_t rank;
-    int shard;            /* descriptor */
+    int shard;                    /* descriptor */
     char *errors, *phases, *live; /* paths of the child's files */
     struct card card;
-    struct row about;     /* what is known of rank and device, in every row */
+    struct row about; /* what is known of rank and device, in every row */
     enum card_state state;
-    struct text refusal;  /* why there will be no child; empty: there will */
+    struct text refusal; /* why there will be no child; empty: there will */
 };
 /* Says in the shard that this rank has started. The struct is zeroed but for the borrowed
  * members, the program and the rank. -1: the folders cannot be written. */

@@ -17,7 +17,10 @@ struct oomkill {
 };
 #define OOMKILL_INIT                                                                           \
     {                                                                                          \
-        TEXT_INIT, {0, false}                                                                  \
+        TEXT_INIT,                                                                             \
+        {                                                                                      \
+            0, false                                                                           \
+        }                                                                                      \
     }
 /* Finds the counter of a living process; called again it follows the process into another
  * group. A process that is gone changes nothing. */

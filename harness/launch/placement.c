@@ -8,7 +8,8 @@
 
 #define ASSUMED_OVERHEAD (UINT64_C(1) << 30) /* of context and libraries on a real card */
 
-/* --- what the workload program can do ------------------------------------------------------- */
+/* --- what the workload program can do -------------------------------------------------------
+ */
 
 static bool lists(const struct json *names, const char *name)
 {
@@ -61,7 +62,8 @@ static int ask_workload(const char *uuid, struct reading *context, struct text *
     return result;
 }
 
-/* --- cards ------------------------------------------------------------------------------------ */
+/* --- cards
+ * ------------------------------------------------------------------------------------ */
 
 static bool seen_before(const struct placement *placement, size_t rank)
 {
@@ -115,8 +117,10 @@ static enum placement_outcome check_mode(const struct placement *placement, stru
             return PLACEMENT_NO_DEVICE;
         }
         if (strcmp(mode, "exclusive-process") == 0 && placement->list.shared[rank]) {
-            text_addf(why, "%s is listed twice, but it is in compute mode exclusive-process: "
-                           "one process at a time", device->uuid);
+            text_addf(why,
+                      "%s is listed twice, but it is in compute mode exclusive-process: "
+                      "one process at a time",
+                      device->uuid);
             return PLACEMENT_REFUSED;
         }
     }
@@ -130,9 +134,9 @@ static int list_cards(struct placement *placement, const struct study *study, st
     if (nvml_open(&placement->nvml, why) != 0 ||
         nvml_devices(placement->nvml, &all, &count, why) != 0)
         return -1;
-    int result = devices_choose(all, count, getenv("CUDA_VISIBLE_DEVICES"),
-                                getenv("CUDA_DEVICE_ORDER"), study->devices, &placement->list,
-                                why);
+    int result =
+        devices_choose(all, count, getenv("CUDA_VISIBLE_DEVICES"), getenv("CUDA_DEVICE_ORDER"),
+                       study->devices, &placement->list, why);
     free(all);
     return result;
 }
@@ -158,9 +162,11 @@ static enum placement_outcome place_cards(struct placement *placement,
         return PLACEMENT_NO_DEVICE;
     placement->ranks = study->ranks.known ? study->ranks.value : placement->list.count;
     if (placement->ranks > placement->list.count) {
-        text_addf(why, "%llu ranks need as many devices, %zu %s to be had (a device is shared "
-                       "only when it is listed twice)", (unsigned long long)placement->ranks,
-                  placement->list.count, placement->list.count == 1 ? "is" : "are");
+        text_addf(why,
+                  "%llu ranks need as many devices, %zu %s to be had (a device is shared "
+                  "only when it is listed twice)",
+                  (unsigned long long)placement->ranks, placement->list.count,
+                  placement->list.count == 1 ? "is" : "are");
         return PLACEMENT_REFUSED;
     }
     cut_to_ranks(placement);
@@ -175,7 +181,8 @@ static enum placement_outcome place_cards(struct placement *placement,
     return PLACEMENT_OK;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- both
+ * ------------------------------------------------------------------------------------- */
 
 enum placement_outcome placement_open(struct placement *placement, const struct study *study,
                                       bool measure, struct text *why)
@@ -238,7 +245,8 @@ void placement_to_setting(const struct placement *placement, const struct study 
     bool cards = placement->list.count > 0;
     for (uint64_t rank = 0; rank < placement->ranks; rank++) {
         if (cards) {
-            text_addf(&devices, "%s%s", rank > 0 ? "," : "", placement->list.devices[rank].uuid);
+            text_addf(&devices, "%s%s", rank > 0 ? "," : "",
+                      placement->list.devices[rank].uuid);
             text_addf(&shared, "%s%s", rank > 0 ? "," : "",
                       placement->list.shared[rank] ? "yes" : "");
             add_entry(&baselines, rank, placement->baseline[rank]);

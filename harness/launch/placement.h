@@ -10,11 +10,11 @@
 
 struct placement {
     uint64_t ranks;
-    struct nvml *nvml;          /* NULL unless cuda */
-    struct device_list list;    /* one per rank; empty unless cuda */
-    struct reading *capacity;   /* per rank, for predictions and simulated devices */
-    struct reading *baseline;   /* per rank: in use before the study */
-    uint64_t overhead;          /* assumed or measured: context and libraries */
+    struct nvml *nvml;        /* NULL unless cuda */
+    struct device_list list;  /* one per rank; empty unless cuda */
+    struct reading *capacity; /* per rank, for predictions and simulated devices */
+    struct reading *baseline; /* per rank: in use before the study */
+    uint64_t overhead;        /* assumed or measured: context and libraries */
 };
 enum placement_outcome {
     PLACEMENT_OK = 0,

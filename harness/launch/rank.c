@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define NAP_FIRST_NS 20000u   /* between two looks at a barrier: short at first, */
+#define NAP_FIRST_NS 20000u      /* between two looks at a barrier: short at first, */
 #define NAP_LONGEST_NS 10000000u /* then at no cost for a child that runs for hours */
 #define LAST_SOCKET 256
 
@@ -36,8 +36,8 @@ static char *child_program(const char *name)
     return strchr(name, '/') != NULL ? xstrdup(name) : file_beside_me(name);
 }
 
-/* The launcher's client library talks over loopback TCP in small messages; without this the last
- * of them waits 40 ms for an acknowledgement when MPI is finalized. */
+/* The launcher's client library talks over loopback TCP in small messages; without this the
+ * last of them waits 40 ms for an acknowledgement when MPI is finalized. */
 static void send_at_once(void)
 {
     for (int fd = 3; fd < LAST_SOCKET; fd++) {
@@ -59,12 +59,12 @@ static int join(int *argc, char ***argv, const struct observer *observer, struct
     if ((uint64_t)size == observer->setting->ranks && (uint64_t)rank == observer->rank)
         return 0;
     text_addf(why, "MPI says rank %d of %d, expected was rank %llu of %llu", rank, size,
-              (unsigned long long)observer->rank,
-              (unsigned long long)observer->setting->ranks);
+              (unsigned long long)observer->rank, (unsigned long long)observer->setting->ranks);
     return -1;
 }
 
-/* All ranks are here. A blocking wait would burn a core while children run. 1: a signal came. */
+/* All ranks are here. A blocking wait would burn a core while children run. 1: a signal came.
+ */
 static int meet(const struct watch *watch)
 {
     MPI_Request request;

@@ -1,5 +1,5 @@
-/* ranksetting: what the driver tells highwater-rank on its command line; one table writes it and
- * reads it.
+/* ranksetting: what the driver tells highwater-rank on its command line; one table writes it
+ * and reads it.
  *
  *     highwater-rank --run-folder=… … -- CHILD [its words]
  *
@@ -13,20 +13,20 @@
 #include "harness/launch/words.h"
 
 struct rank_setting {
-    char *run_folder;     /* shards and standard error, visible to all hosts */
-    char *live_folder;    /* live pages and phase files, on this host's memory */
-    uint64_t ranks;       /* expected size of the world */
-    uint64_t timeout;     /* ns, from the start barrier */
-    uint64_t settle;      /* ns, longest wait for the card's baseline */
-    uint64_t sample;      /* ns between two samples */
-    int backend;          /* enum study_backend */
-    char *devices;        /* UUIDs; cuda only */
-    char *shared;         /* yes or empty: the device is another rank's too */
-    char *baselines;      /* bytes in use on each device before the study */
-    char *capacities;     /* bytes; simulated, host */
-    uint64_t overhead;    /* bytes; simulated */
-    char *fault;          /* PHASE:KIND[:RANK], or empty */
-    bool speaks_phases;   /* the child is expected to close phases */
+    char *run_folder;   /* shards and standard error, visible to all hosts */
+    char *live_folder;  /* live pages and phase files, on this host's memory */
+    uint64_t ranks;     /* expected size of the world */
+    uint64_t timeout;   /* ns, from the start barrier */
+    uint64_t settle;    /* ns, longest wait for the card's baseline */
+    uint64_t sample;    /* ns between two samples */
+    int backend;        /* enum study_backend */
+    char *devices;      /* UUIDs; cuda only */
+    char *shared;       /* yes or empty: the device is another rank's too */
+    char *baselines;    /* bytes in use on each device before the study */
+    char *capacities;   /* bytes; simulated, host */
+    uint64_t overhead;  /* bytes; simulated */
+    char *fault;        /* PHASE:KIND[:RANK], or empty */
+    bool speaks_phases; /* the child is expected to close phases */
 };
 extern const struct option rank_options[];
 
@@ -35,7 +35,8 @@ int rank_setting_read(int argc, char **argv, struct rank_setting *setting, int *
                       struct text *why) MUST_CHECK;
 void rank_setting_release(struct rank_setting *setting);
 
-/* Entry `rank` of a list: NULL when the list is shorter or the entry empty; the caller frees. */
+/* Entry `rank` of a list: NULL when the list is shorter or the entry empty; the caller frees.
+ */
 char *rank_entry(const char *list, uint64_t rank) MUST_CHECK;
 /* The same as bytes; missing when there is none. */
 struct reading rank_bytes(const char *list, uint64_t rank);

@@ -17,7 +17,7 @@
 #define MEMORY_FOLDER "/dev/shm"
 #define NAME_START "highwater-"
 #define LEAST_FREE (32u << 20) /* bytes; a container's default is 64 MiB */
-#define SETTLED_SECONDS 10 /* a younger folder may not have its lock yet */
+#define SETTLED_SECONDS 10     /* a younger folder may not have its lock yet */
 
 static bool is_memory(const char *path)
 {

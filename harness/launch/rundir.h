@@ -1,5 +1,5 @@
-/* rundir: a private folder for the files of running programs (live pages, the launcher's session
- * files), on a memory file system where there is one.
+/* rundir: a private folder for the files of running programs (live pages, the launcher's
+ * session files), on a memory file system where there is one.
  */
 #ifndef HIGHWATER_LAUNCH_RUNDIR_H
 #define HIGHWATER_LAUNCH_RUNDIR_H

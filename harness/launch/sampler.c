@@ -22,12 +22,12 @@ static struct phase_samples *entry_for(struct sampler *sampler, const struct liv
 {
     if (sampler->count > 0) {
         struct phase_samples *newest = &sampler->phases[sampler->count - 1];
-        if (strcmp(newest->phase, state->phase) == 0 && strcmp(newest->pass, state->pass) == 0 &&
+        if (strcmp(newest->phase, state->phase) == 0 &&
+            strcmp(newest->pass, state->pass) == 0 &&
             same_repeat(newest->repeat, state->repeat))
             return newest;
     }
-    sampler->phases =
-        xrealloc(sampler->phases, (sampler->count + 1) * sizeof *sampler->phases);
+    sampler->phases = xrealloc(sampler->phases, (sampler->count + 1) * sizeof *sampler->phases);
     struct phase_samples *opened = &sampler->phases[sampler->count++];
     *opened = (struct phase_samples){.repeat = state->repeat};
     memcpy(opened->phase, state->phase, sizeof opened->phase);

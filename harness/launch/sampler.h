@@ -26,7 +26,8 @@ struct sampler {
 /* `state` is NULL while the child has said nothing. */
 void sampler_take(struct sampler *sampler, const struct card_sample *sample,
                   const struct live_state *state, uint64_t now_ns);
-/* Into the row of a phase, or of the run when it speaks no phases. Nothing sampled: nothing set. */
+/* Into the row of a phase, or of the run when it speaks no phases. Nothing sampled: nothing
+ * set. */
 void sampler_phase_to_row(const struct sampler *sampler, struct row *row);
 void sampler_run_to_row(const struct sampler *sampler, struct row *row);
 void sampler_release(struct sampler *sampler);

@@ -2,9 +2,9 @@
  * which says that it is complete.
  *
  *   start     the rank program runs; host
- *   begin     all ranks are there, the child starts: everything known of the rank and its device
- *   row       a row of a phase; the last one is the closing row
- *   complete  nothing is missing
+ *   begin     all ranks are there, the child starts: everything known of the rank and its
+ * device row       a row of a phase; the last one is the closing row complete  nothing is
+ * missing
  */
 #ifndef HIGHWATER_LAUNCH_SHARD_H
 #define HIGHWATER_LAUNCH_SHARD_H

@@ -19,7 +19,8 @@ struct sweep {
     size_t ok;
 };
 
-/* --- the folder ------------------------------------------------------------------------------- */
+/* --- the folder
+ * ------------------------------------------------------------------------------- */
 
 static enum sweep_outcome create_folder(struct sweep *sweep, struct text *why)
 {
@@ -45,7 +46,8 @@ static int note(struct sweep *sweep, struct text *why, const char *what, const c
                          detail);
 }
 
-/* --- one run ---------------------------------------------------------------------------------- */
+/* --- one run
+ * ---------------------------------------------------------------------------------- */
 
 static void show(struct sweep *sweep, const struct plan_run *run, const struct row *closing)
 {
@@ -60,8 +62,7 @@ static void show(struct sweep *sweep, const struct plan_run *run, const struct r
 static int tidy(struct sweep *sweep, const struct run_rows *rows, const char *folder,
                 struct text *why)
 {
-    bool spotless =
-        rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
+    bool spotless = rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
     if (folder == NULL || !spotless || sweep->request->keep_runs)
         return 0;
     return folder_remove(folder, why);
@@ -74,8 +75,7 @@ static int record(struct sweep *sweep, const struct plan_run *run, const struct 
     struct text detail = TEXT_INIT;
     if (sweep->request->rows != NULL)
         sweep->request->rows(sweep->request->user, rows->rows, rows->count);
-    if (sweep->recording &&
-        results_append(&sweep->results, rows->rows, rows->count, why) != 0)
+    if (sweep->recording && results_append(&sweep->results, rows->rows, rows->count, why) != 0)
         return -1;
     sweep->ok += rows->ok;
     sweep->progress.done++;
@@ -154,7 +154,8 @@ static enum sweep_outcome run_all(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
-/* --- from nothing to the last row -------------------------------------------------------------- */
+/* --- from nothing to the last row
+ * -------------------------------------------------------------- */
 
 static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
 {

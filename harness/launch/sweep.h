@@ -7,10 +7,10 @@
 
 enum sweep_outcome {
     SWEEP_DONE = 0,
-    SWEEP_FAILED = 1,      /* bad input, I/O, internal */
-    SWEEP_NO_DEVICE = 2,   /* a measurement was asked for and there is no usable device */
-    SWEEP_ALL_FAILED = 3,  /* ran to its end and every run failed */
-    SWEEP_EXISTS = 4,      /* output exists or is in use */
+    SWEEP_FAILED = 1,     /* bad input, I/O, internal */
+    SWEEP_NO_DEVICE = 2,  /* a measurement was asked for and there is no usable device */
+    SWEEP_ALL_FAILED = 3, /* ran to its end and every run failed */
+    SWEEP_EXISTS = 4,     /* output exists or is in use */
     SWEEP_DEVICE_LOST = 5,
     SWEEP_SIGHUP = 129,
     SWEEP_SIGINT = 130,
@@ -19,15 +19,15 @@ enum sweep_outcome {
 
 struct sweep_progress {
     size_t done, total, fitted, failed;
-    const struct plan_run *run;  /* the one that ended, NULL at the start */
-    const struct row *closing;   /* its worst closing row */
+    const struct plan_run *run; /* the one that ended, NULL at the start */
+    const struct row *closing;  /* its worst closing row */
     uint64_t elapsed_ns;
 };
 struct sweep_request {
     const struct study *study;
-    const char *folder;         /* the results folder itself */
-    const char *command_line;   /* for environment.json */
-    bool keep_runs;             /* keep runs/<run> of ok runs too */
+    const char *folder;       /* the results folder itself */
+    const char *command_line; /* for environment.json */
+    bool keep_runs;           /* keep runs/<run> of ok runs too */
     void (*progress)(void *user, const struct sweep_progress *progress);
     void *user;
     /* measure: rows go here instead of a results folder (folder is NULL then). */

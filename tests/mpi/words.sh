@@ -1,0 +1,143 @@
+# What a child's last words make of a run: the first cause, the right rank's, never more certain
+# than it is. (cases 11, 13, 15, 52, 53, 55, 59, 69)
+. "$HIGHWATER_SOURCE/tests/mpi/helpers/lib.sh"
+study s.ini
+study four.ini '[sweep batch]' 'values = 1, 2, 4, 8'
+
+# --- one point of four runs out of memory, in its own words: the rest runs ---
+child at-four.sh <<EOF
+$speak
+case "\$*" in
+*--batch=4*)
+    hello
+    begin context
+    end context
+    begin model_load
+    echo 'Traceback (most recent call last):' >&2
+    echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >&2
+    exit 1 ;;
+esac
+all
+bye
+EOF
+sweep four.ini four
+code_is 0
+rows_are 'r-batch-1-t1|ok|yes|
+r-batch-2-t1|ok|yes|
+r-batch-4-t1|oom|no|message
+r-batch-8-t1|ok|yes|' run,status,fits,refused_by phase=run
+rows_match '^model_load\|torch.OutOfMemoryError: CUDA out of memory. Tried' failed_phase,error \
+    phase=run run=r-batch-4-t1
+rows_match '^not_reached\|\|$' status,allocated_peak_bytes,duration_ns run=r-batch-4-t1 phase=inputs
+[ "$(cells phase run=r-batch-4-t1 | wc -l)" = "$(cells phase run=r-batch-1-t1 | wc -l)" ] ||
+    fail "a failed run has fewer rows"
+
+# --- nothing worked ---
+HIGHWATER_TEST_CHILD=$(command -v false)
+sweep four.ini none
+code_is 3
+said '4 of 4 runs made, 0 fitted, 4 failed'
+rows_match '^error\|\|1\|exit code 1 without a word$' status,fits,exit_code,error phase=run
+
+# A child that ends well without a word has proved nothing.
+HIGHWATER_TEST_CHILD=$(command -v true)
+sweep s.ini silent
+code_is 3
+rows_match '^error\|\|0\|exit code 0, but it reported no phases$' status,fits,exit_code,error \
+    phase=run
+
+# says NAME EXPECTED: a child with the script on standard input; EXPECTED is status|refused_by|error.
+says()
+{
+    child "$1.sh"
+    sweep s.ini "$1"
+    code_is 3
+    rows_match "^$2\$" status,refused_by,error phase=run
+    rows_match '^\|run$' fits,phase phase=run
+    [ "$(wc -l < "$1/rows.csv")" = "$(($(cells phase | wc -l) + 1))" ] || fail "a row of two lines"
+}
+
+# --- out of memory under other names ---
+says cublas 'oom_suspected\|\|RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED.*' <<'EOF'
+echo 'RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate' >&2
+exit 1
+EOF
+says first-cause 'oom_suspected\|message\|.*out of memory.*; last: .*misaligned address' <<'EOF'
+echo 'warning: CUDA caching allocator ran out of memory, trying again' >&2
+for i in $(seq 200); do echo "line $i of the log" >&2; done
+echo 'RuntimeError: CUDA error: misaligned address' >&2
+exit 1
+EOF
+says host-words 'host_oom\|message\|numpy.*Unable to allocate 1 TiB' <<'EOF'
+echo 'numpy._ArrayMemoryError: Unable to allocate 1 TiB' >&2
+exit 1
+EOF
+
+# --- signals and codes are not each other ---
+says killed 'crashed\|\|signal 9 \(SIGKILL\)' <<'EOF'
+kill -KILL $$
+EOF
+rows_match '^\|9$' exit_code,signal phase=run
+says code-137 'error\|\|exit code 137 without a word' <<'EOF'
+exit 137
+EOF
+rows_match '^137\|$' exit_code,signal phase=run
+
+# --- any bytes are one cell of one line, and read back ---
+says quoted 'error\|\|a "quoted", b\\r\\nline2' <<'EOF'
+printf 'a "quoted", b\r\nline2' >&2
+exit 1
+EOF
+says nul 'error\|\|abc\\0def' <<'EOF'
+printf 'abc\0def\n' >&2
+exit 1
+EOF
+says formula 'error\|\|=HYPERLINK\("x"\)' <<'EOF'
+echo '=HYPERLINK("x")' >&2
+exit 1
+EOF
+says invalid 'error\|\|\\xc3\(' <<'EOF'
+printf '\303(\n' >&2
+exit 1
+EOF
+says long 'error\|\|[^|]{400,500}' <<'EOF'
+head -c 100000 /dev/zero | tr '\0' x >&2
+exit 1
+EOF
+
+# --- the words of each rank are its own, whatever the output looks like ---
+child mixed.sh <<'EOF'
+case $HIGHWATER_PHASES in *.0) me=zero ;; *) me=one ;; esac
+i=0
+while [ $i -lt 50 ]; do printf '%0100d' 0 >&2; printf '%0100d' 0; i=$((i + 1)); done
+echo '[1,0]<stdout>: nonsense'
+printf '\nerror of rank %s\n' $me >&2
+exit 1
+EOF
+sweep s.ini mixed --set launch.ranks=2
+code_is 3
+rows_are '0|error of rank zero
+1|error of rank one' rank,error phase=run
+nothing_left
+
+# --- more than the device has, and less than was asked: neither fits ---
+child spills.sh <<EOF
+$speak
+hello
+begin context
+end context 'allocated_peak_bytes=32000000000'
+bye
+EOF
+sweep s.ini spills
+code_is 3
+rows_match '^spilled\|\|more than the device has: host spill suspected$' status,fits,warning phase=run
+child adapts.sh <<EOF
+$speak
+line 'hello\tprocessed_context=4'
+begin context
+end context
+bye
+EOF
+sweep s.ini adapts
+code_is 3
+rows_match '^adapted\|\|context asked 8, processed 4$' status,fits,warning phase=run
