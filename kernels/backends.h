@@ -1,7 +1,7 @@
 /* backends: a device together with the arithmetic that runs on it; a row each.
  *
- * Programs that link no CUDA get simulated and host; highwater-workload gets cuda too when it was
- * built with a CUDA toolkit.
+ * Programs that link no CUDA get simulated and host; highwater-workload gets cuda too when it
+ * was built with a CUDA toolkit.
  */
 #ifndef HIGHWATER_KERNELS_BACKENDS_H
 #define HIGHWATER_KERNELS_BACKENDS_H

@@ -8,9 +8,10 @@
  *   uniform u = (upper 24 bits of the word + 1/2) / 2^24, exact in float64
  *   normal  the quantile of u by Wichura's AS 241 (PPND7), error below 2e-6
  *
- * The quantile is computed in float32 from single roundings only: no operation is contracted (the
- * macros below; the host file is compiled with -ffp-contract=off) and the logarithm is a series
- * of its own, since the two libm differ in the last bit. So host and GPU agree bit for bit.
+ * The quantile is computed in float32 from single roundings only: no operation is contracted
+ * (the macros below; the host file is compiled with -ffp-contract=off) and the logarithm is a
+ * series of its own, since the two libm differ in the last bit. So host and GPU agree bit for
+ * bit.
  */
 #ifndef HIGHWATER_KERNELS_RANDOM_H
 #define HIGHWATER_KERNELS_RANDOM_H
@@ -81,7 +82,7 @@ RANDOM_CALL float random_minus_log(uint32_t n)
 
 RANDOM_CALL float random_normal(uint32_t word)
 {
-    uint32_t n = 2 * (word >> 8) + 1; /* u = n / 2^25 */
+    uint32_t n = 2 * (word >> 8) + 1;                                    /* u = n / 2^25 */
     float q = RANDOM_MULTIPLY((float)((int32_t)n - 16777216), 0x1p-25f); /* u - 1/2 */
     float r, top, bottom;
     if (fabsf(q) <= 0.425f) {

@@ -70,8 +70,7 @@ static struct json *describe_device(struct device *device, const struct before *
     json_set_text(object, "uuid", facts.uuid);
     json_set_text(object, "pci", facts.pci);
     json_set_count(object, "total_bytes", facts.total_bytes);
-    json_set_reading(object, "free_bytes",
-                     told ? reading_of(free_bytes) : reading_missing());
+    json_set_reading(object, "free_bytes", told ? reading_of(free_bytes) : reading_missing());
     json_set_reading(object, "context_bytes", taken_since(before, facts.uuid));
     return object;
 }

@@ -74,8 +74,7 @@ static enum outcome judge(struct device *device, cublasStatus_t status, const ch
     return device_cuda_failed(device, call, reason);
 }
 
-/* --- plans -----------------------------------------------------------------------------------
- */
+/* --- plans ------------------------------------------------------------------------------- */
 
 static void release_plan(struct plan *plan)
 {
@@ -226,8 +225,7 @@ enum outcome blas_multiply(struct math *math, struct blas *blas, const struct pr
                    : multiply_plain(math, blas, product);
 }
 
-/* --- life ------------------------------------------------------------------------------------
- */
+/* --- life -------------------------------------------------------------------------------- */
 
 /* Without a workspace of the caller's (--describe) the library keeps its own. Setting the
  * stream forgets the workspace, so the stream comes first. */

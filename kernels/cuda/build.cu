@@ -1,7 +1,10 @@
 /* What was built, and the kernel that breaks on purpose. */
 #include "kernels/cuda/launch.cuh"
 
-#define ENTRIES(...) {__VA_ARGS__, 0}
+#define ENTRIES(...)                                                                           \
+    {                                                                                          \
+        __VA_ARGS__, 0                                                                         \
+    }
 static const unsigned architectures[] = ENTRIES(__CUDA_ARCH_LIST__);
 
 /* The list is in units of 10: 900 is sm_90. */

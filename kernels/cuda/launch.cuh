@@ -8,14 +8,23 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-static __device__ __forceinline__ float to_float(float x) { return x; }
-static __device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
+static __device__ __forceinline__ float to_float(float x)
+{
+    return x;
+}
+static __device__ __forceinline__ float to_float(__half x)
+{
+    return __half2float(x);
+}
 static __device__ __forceinline__ float to_float(__nv_bfloat16 x)
 {
     return __bfloat162float(x);
 }
 template <typename T> static __device__ __forceinline__ T from_float(float x);
-template <> __device__ __forceinline__ float from_float<float>(float x) { return x; }
+template <> __device__ __forceinline__ float from_float<float>(float x)
+{
+    return x;
+}
 template <> __device__ __forceinline__ __half from_float<__half>(float x)
 {
     return __float2half_rn(x);
@@ -30,7 +39,10 @@ template <typename T, int COUNT> struct alignas(sizeof(T) * COUNT) Pack {
     T value[COUNT];
 };
 
-template <typename T> static T *pointer(uint64_t address) { return (T *)(uintptr_t)address; }
+template <typename T> static T *pointer(uint64_t address)
+{
+    return (T *)(uintptr_t)address;
+}
 
 /* The launch's own error, never a stale one. */
 template <typename... Parameters, typename... Arguments>

@@ -5,7 +5,7 @@
 #include "kernels/ops.h"
 
 float half_to_float(uint16_t half);
-uint16_t float_to_half(float value);   /* beyond 65504: infinite, as on the GPU */
+uint16_t float_to_half(float value); /* beyond 65504: infinite, as on the GPU */
 float brain_to_float(uint16_t brain);
 uint16_t float_to_brain(float value);
 

@@ -1,6 +1,6 @@
 /* y = x * w^T in tiles: a tile of y is held in float32 while both operands pass by in blocks of
- * `in`, converted to float32. Sums of one block are made before they are added to the tile, which
- * keeps the error of a long sum small. */
+ * `in`, converted to float32. Sums of one block are made before they are added to the tile,
+ * which keeps the error of a long sum small. */
 #include "kernels/host/convert.h"
 #include "kernels/host/host_ops.h"
 

@@ -1,7 +1,7 @@
 /* dense: the instrument check. y = w2 * gelu(w1 * x + b1) + b2 on every resident input in turn.
  *
- * Bias and GELU work in place, so that the most that lives at once is weights, inputs, one hidden
- * activation of 4 * width features and one output. */
+ * Bias and GELU work in place, so that the most that lives at once is weights, inputs, one
+ * hidden activation of 4 * width features and one output. */
 #include "harness/base/units.h"
 #include "kernels/workloads/session.h"
 
@@ -39,8 +39,11 @@ static struct tensor *filled(struct dense *dense, const char *name, enum tag tag
 static struct tensor *weight(struct dense *dense, const char *name, uint32_t number,
                              uint64_t rows, uint64_t features)
 {
-    struct fill fill = {.tensor = number, .rows = features ? rows : 1, .positions = 1,
-                        .features = features ? features : rows, .scale = WEIGHT_SCALE};
+    struct fill fill = {.tensor = number,
+                        .rows = features ? rows : 1,
+                        .positions = 1,
+                        .features = features ? features : rows,
+                        .scale = WEIGHT_SCALE};
     return filled(dense, name, TAG_weights, (struct shape){{rows, features}}, fill);
 }
 
@@ -57,8 +60,11 @@ static void load_model(struct dense *dense)
 static void make_inputs(struct dense *dense)
 {
     struct shape shape = {{dense->batch, dense->context, dense->width}};
-    struct fill fill = {.tensor = TENSOR_x, .rows = dense->batch, .positions = dense->context,
-                        .features = dense->width, .scale = 1.0f};
+    struct fill fill = {.tensor = TENSOR_x,
+                        .rows = dense->batch,
+                        .positions = dense->context,
+                        .features = dense->width,
+                        .scale = 1.0f};
     session_begin(dense->session, "inputs", NULL, 0);
     for (fill.sequence = 0; fill.sequence < dense->sequences; fill.sequence++)
         dense->inputs[fill.sequence] = filled(dense, "x", TAG_inputs, shape, fill);
@@ -77,8 +83,12 @@ static struct tensor *layer(struct dense *dense, const char *name, const struct 
         session_tensor(session, name, TAG_activations, dense->dtype,
                        (struct shape){{dense->batch, dense->context, w->shape.size[0]}});
     struct math *math = session_math(session);
-    struct product product = {.y = y->array, .x = x->array, .w = w->array, .rows = rows,
-                              .in = w->shape.size[1], .out = w->shape.size[0]};
+    struct product product = {.y = y->array,
+                              .x = x->array,
+                              .w = w->array,
+                              .rows = rows,
+                              .in = w->shape.size[1],
+                              .out = w->shape.size[0]};
     if (bias)
         product.bias = bias->array;
     if (math)
@@ -93,9 +103,9 @@ static struct tensor *forward(struct dense *dense, const struct tensor *x)
     struct tensor *hidden = layer(dense, "hidden", x, dense->w1, NULL);
     struct math *math = session_math(session);
     if (math)
-        session_check(session, math->ops->bias_gelu(math, hidden->array, dense->b1->array,
-                                                    dense->batch * dense->context,
-                                                    dense->hidden));
+        session_check(session,
+                      math->ops->bias_gelu(math, hidden->array, dense->b1->array,
+                                           dense->batch * dense->context, dense->hidden));
     struct tensor *y = layer(dense, "y", hidden, dense->w2, dense->b2);
     session_release(session, hidden);
     return y;
@@ -117,15 +127,14 @@ static void forward_phase(struct dense *dense, const char *phase, const char *ki
                           uint64_t repeat)
 {
     struct session *session = dense->session;
-    struct phase_result result = {
-        .tokens = dense->batch * dense->context * dense->sequences, .name = "mean_square"};
+    struct phase_result result = {.tokens = dense->batch * dense->context * dense->sequences,
+                                  .name = "mean_square"};
     session_begin(session, phase, kind, repeat);
     struct tensor *y = pass(dense);
     session_stop(session);
     struct math *math = session_math(session);
     if (math)
-        session_check(session,
-                      math->ops->mean_square(math, y->array, y->count, &result.value));
+        session_check(session, math->ops->mean_square(math, y->array, y->count, &result.value));
     session_report(session, &result);
     session_release(session, y);
 }

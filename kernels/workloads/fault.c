@@ -72,14 +72,10 @@ static void fire_illegal_access(struct session *session)
 }
 
 static const struct fault_kind kinds[] = {
-    {"oom", NULL},
-    {"host_oom", fire_host_oom},
-    {"kill", fire_kill},
-    {"segv", fire_segv},
-    {"hang", fire_hang},
-    {"setsid", fire_setsid},
-    {"exit-", fire_exit},
-    {"illegal-access", fire_illegal_access},
+    {"oom", NULL},        {"host_oom", fire_host_oom},
+    {"kill", fire_kill},  {"segv", fire_segv},
+    {"hang", fire_hang},  {"setsid", fire_setsid},
+    {"exit-", fire_exit}, {"illegal-access", fire_illegal_access},
 };
 
 static const struct fault_kind *find_kind(const char *words, int *exit_code)
@@ -126,8 +122,9 @@ int fault_parse(const char *words, const char *const *phases, struct fault *faul
     }
     parsed.kind = find_kind(colon + 1, &parsed.exit_code);
     if (!parsed.kind || length >= sizeof parsed.phase) {
-        text_addf(why, "fault %s: KIND must be one of oom host_oom kill segv hang setsid "
-                       "exit-N (N at most 255) illegal-access",
+        text_addf(why,
+                  "fault %s: KIND must be one of oom host_oom kill segv hang setsid "
+                  "exit-N (N at most 255) illegal-access",
                   words);
         return -1;
     }

@@ -1,6 +1,8 @@
-/* fault: a failure put in on purpose, [device] fault = PHASE:KIND. It fires once, in the middle of
- * the phase: when the first block of that phase was handed out (oom: that request is refused),
- * or at the phase's end where a phase hands out none. context:oom refuses the context itself.
+/* fault: a failure put in on purpose, [device] fault = PHASE:KIND. It fires once, in the middle
+ * of the phase: when the first block of that phase was handed out (oom: that request is
+ * refused), or at the phase's end where a phase hands out none. context:oom refuses the context
+ * itself.
+ *
  *   oom             the device refuses memory
  *   host_oom        the host refuses memory
  *   kill, segv      the process is ended by SIGKILL, SIGSEGV

@@ -4,36 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct request_words, member)
-
+#define ROW(name_, type_, fallback_, help_, ...)                                               \
+    {                                                                                          \
+        .name = #name_, .type = type_, .offset = offsetof(struct request_words, name_),        \
+        .fallback = fallback_, .help = help_, __VA_ARGS__                                      \
+    }
 const struct option request_options[] = {
 #define DIMENSION(name_, unit_, meaning_)                                                      \
-    {.name = #name_, .type = OPTION_COUNT, .offset = AT(dimension[DIMENSION_##name_]),         \
-     .minimum = 1, .help = "N: " meaning_},
+    {.name = #name_,                                                                           \
+     .type = OPTION_COUNT,                                                                     \
+     .offset = offsetof(struct request_words, dimension[DIMENSION_##name_]),                   \
+     .minimum = 1,                                                                             \
+     .help = "N: " meaning_},
 #include "harness/record/dimension.def"
 #undef DIMENSION
-    {.name = "dtype", .type = OPTION_CHOICE, .offset = AT(dtype), .choices = dtype_names,
-     .fallback = "bfloat16", .help = "of the computation"},
-    {.name = "warmup", .type = OPTION_COUNT, .offset = AT(warmup), .fallback = "3",
-     .help = "N: executions before the warm phases"},
-    {.name = "repeats", .type = OPTION_COUNT, .offset = AT(repeats), .minimum = 1,
-     .fallback = "5", .help = "N: recorded warm executions"},
-    {.name = "seed", .type = OPTION_COUNT, .offset = AT(seed), .fallback = "7",
-     .help = "N: of the generated values"},
-    {.name = "backend", .type = OPTION_CHOICE, .offset = AT(backend), .choices = backend_names,
-     .help = "where it runs; never chosen silently"},
-    {.name = "ordinal", .type = OPTION_COUNT, .offset = AT(ordinal), .maximum = 1023,
-     .fallback = "0", .help = "N: the cuda device among those visible"},
-    {.name = "capacity", .type = OPTION_MAYBE_SIZE, .offset = AT(capacity), .fallback = "",
-     .help = "SIZE of a simulated or host device"},
-    {.name = "overhead", .type = OPTION_SIZE, .offset = AT(overhead), .fallback = "0",
-     .help = "SIZE: what context and libraries are assumed to take (simulated)"},
-    {.name = "allocator", .type = OPTION_CHOICE, .offset = AT(allocator),
-     .choices = allocator_names, .fallback = "caching", .help = "who hands out the bytes"},
-    {.name = "fault", .type = OPTION_TEXT, .offset = AT(fault), .fallback = "",
-     .help = "PHASE:KIND: a failure on purpose"},
-    {.name = "expect_uuid", .type = OPTION_TEXT, .offset = AT(expect_uuid), .fallback = "",
-     .help = "UUID that the cuda device must have"},
+    ROW(dtype, OPTION_CHOICE, "bfloat16", "of the computation", .choices = dtype_names),
+    ROW(warmup, OPTION_COUNT, "3", "N: executions before the warm phases", .minimum = 0),
+    ROW(repeats, OPTION_COUNT, "5", "N: recorded warm executions", .minimum = 1),
+    ROW(seed, OPTION_COUNT, "7", "N: of the generated values", .minimum = 0),
+    ROW(backend, OPTION_CHOICE, NULL, "where it runs", .choices = backend_names),
+    ROW(ordinal, OPTION_COUNT, "0", "N: the cuda device among those visible", .maximum = 1023),
+    ROW(capacity, OPTION_MAYBE_SIZE, "", "SIZE of a simulated or host device", .minimum = 0),
+    ROW(overhead, OPTION_SIZE, "0", "SIZE of context and libraries, assumed", .minimum = 0),
+    ROW(allocator, OPTION_CHOICE, "caching", "who hands out", .choices = allocator_names),
+    ROW(fault, OPTION_TEXT, "", "PHASE:KIND: a failure on purpose", .minimum = 0),
+    ROW(expect_uuid, OPTION_TEXT, "", "UUID that the cuda device must have", .minimum = 0),
     {.name = NULL},
 };
 
@@ -49,8 +44,8 @@ static void parts_of(struct request *request, struct part part[PARTS])
     static const struct option none[] = {{.name = NULL}};
     const struct option *own = request->setting.workload->options;
     part[OWN] = (struct part){request_options, &request->words};
-    part[ALLOCATOR] = (struct part){allocator_options,
-                                    &request->setting.memory.allocator_setting};
+    part[ALLOCATOR] =
+        (struct part){allocator_options, &request->setting.memory.allocator_setting};
     part[WORKLOAD] = (struct part){own ? own : none, request->setting.options};
 }
 
@@ -77,8 +72,8 @@ static int take(struct request *request, const char *word, struct text *why)
     int i = 0;
     while (i < PARTS && !(option = option_find(part[i].table, name)))
         i++;
-    int result = option ? option_set(option, part[i].target, equals + 1, why)
-                        : unknown(part, name, why);
+    int result =
+        option ? option_set(option, part[i].target, equals + 1, why) : unknown(part, name, why);
     free(name);
     return result;
 }
@@ -115,8 +110,9 @@ static int settle_backend(struct request *request, struct text *why)
     }
     bool observed = request->backend->device->observed;
     if (observed == words->capacity.known) {
-        text_addf(why, observed ? "--capacity: a limit on a %s device is not yet possible"
-                                : "--capacity=SIZE is missing: a %s device has none of its own",
+        text_addf(why,
+                  observed ? "--capacity: a limit on a %s device is not yet possible"
+                           : "--capacity=SIZE is missing: a %s device has none of its own",
                   name);
         return -1;
     }

@@ -30,7 +30,7 @@ struct math *session_math(struct session *session)
     return session->math_is_open && session_works(session) ? &session->math : NULL;
 }
 
-/* --- failure --------------------------------------------------------------------------------- */
+/* --- failure ----------------------------------------------------------------------------- */
 
 void session_fail(struct session *session, enum status status, const char *format, ...)
 {
@@ -90,7 +90,7 @@ void session_check(struct session *session, enum outcome outcome)
     session_refused(session, outcome, &refusal);
 }
 
-/* --- tensors --------------------------------------------------------------------------------- */
+/* --- tensors ----------------------------------------------------------------------------- */
 
 /* Elements and bytes of a shape; -1 when 64 bits cannot count them. */
 static int size_of(const struct shape *shape, enum dtype dtype, uint64_t *count,
@@ -107,8 +107,7 @@ static void keep(struct session *session, struct tensor *tensor)
 {
     if (session->live_count == session->live_room) {
         session->live_room = 2 * session->live_room + 16;
-        session->live =
-            xrealloc(session->live, session->live_room * sizeof(struct tensor *));
+        session->live = xrealloc(session->live, session->live_room * sizeof(struct tensor *));
     }
     session->live[session->live_count++] = tensor;
 }
@@ -131,7 +130,10 @@ struct tensor *session_tensor(struct session *session, const char *name, enum ta
         return &session->nothing;
     }
     struct tensor *tensor = xmalloc(sizeof *tensor);
-    *tensor = (struct tensor){.name = name, .shape = shape, .count = count, .tag = tag,
+    *tensor = (struct tensor){.name = name,
+                              .shape = shape,
+                              .count = count,
+                              .tag = tag,
                               .array = {.address = block.address, .dtype = dtype},
                               .block = block};
     keep(session, tensor);
@@ -158,7 +160,7 @@ void session_release(struct session *session, struct tensor *tensor)
     give_back(session, tensor);
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- life -------------------------------------------------------------------------------- */
 
 static void release_all(struct session *session)
 {
@@ -198,8 +200,12 @@ static void session_close(struct session *session)
 enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
                          struct live_page *page, const struct phase_listener *listener)
 {
-    struct session session = {.setting = setting, .backend = backend, .listener = listener,
-                              .page = page, .slot = -1, .status = STATUS_ok};
+    struct session session = {.setting = setting,
+                              .backend = backend,
+                              .listener = listener,
+                              .page = page,
+                              .slot = -1,
+                              .status = STATUS_ok};
     struct text why = TEXT_INIT;
     session.device.ops = backend->device;
     session.phase = setting->workload->phases[0];

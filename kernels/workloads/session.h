@@ -9,9 +9,10 @@
  *     session_release(session, x);
  *
  * The first failure is sticky: it is reported at once, and from then on every call here is a
- * quiet no-op (tensors have address 0, session_math() is NULL), so that a workload needs no error
- * paths. What it holds then is released in reverse order when it returns. After a run without
- * failure the workload has released all that it took; anything left is a bug and becomes an error.
+ * quiet no-op (tensors have address 0, session_math() is NULL), so that a workload needs no
+ * error paths. What it holds then is released in reverse order when it returns. After a run
+ * without failure the workload has released all that it took; anything left is a bug and
+ * becomes an error.
  */
 #ifndef HIGHWATER_KERNELS_SESSION_H
 #define HIGHWATER_KERNELS_SESSION_H
@@ -33,17 +34,17 @@ struct tensor {
     struct block block;
 };
 
-/* --- what was asked for ---------------------------------------------------------------------- */
+/* --- what was asked for ------------------------------------------------------------------ */
 const struct workload_setting *session_setting(const struct session *session);
 uint64_t session_dimension(const struct session *session, enum dimension dimension);
 
-/* --- phases ---------------------------------------------------------------------------------- */
+/* --- phases ------------------------------------------------------------------------------ */
 /* The phases `context` and `libraries`, the same for every workload. */
 void session_context(struct session *session);
 void session_libraries(struct session *session);
 
-/* `pass` is "first", "warm" or NULL; `repeat` counts from 1, 0: none. Tensors are taken within a
- * phase only. */
+/* `pass` is "first", "warm" or NULL; `repeat` counts from 1, 0: none. Tensors are taken within
+ * a phase only. */
 void session_begin(struct session *session, const char *phase, const char *pass,
                    uint64_t repeat);
 /* Waits for the device and closes the phase's books: duration, peaks, end values. */
@@ -51,7 +52,7 @@ void session_stop(struct session *session);
 /* What the stopped phase made. Work for the result (a mean, a loss) may lie between stop and
  * report: it belongs to no phase. */
 struct phase_result {
-    uint64_t tokens; /* 0: none */
+    uint64_t tokens;  /* 0: none */
     const char *name; /* of the value; NULL: none */
     double value;
 };
@@ -61,13 +62,13 @@ void session_end(struct session *session, uint64_t tokens);
 /* What is really processed, read off the tensors that hold it; in all rows from then on. */
 void session_processed(struct session *session, uint64_t batch, uint64_t context);
 
-/* --- tensors --------------------------------------------------------------------------------- */
+/* --- tensors ----------------------------------------------------------------------------- */
 /* Never NULL. The session owns it until session_release(). `name` is borrowed. */
 struct tensor *session_tensor(struct session *session, const char *name, enum tag tag,
                               enum dtype dtype, struct shape shape);
 void session_release(struct session *session, struct tensor *tensor);
 
-/* --- arithmetic ------------------------------------------------------------------------------ */
+/* --- arithmetic -------------------------------------------------------------------------- */
 /* NULL where none is done: on the simulated device, and after a failure. */
 struct math *session_math(struct session *session);
 /* Notes how an operation ended. */

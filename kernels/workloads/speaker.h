@@ -1,5 +1,5 @@
-/* speaker: where the phases of a child go: to its rank (the phase file of HIGHWATER_PHASES), or,
- * without one, to a table for people. */
+/* speaker: where the phases of a child go: to its rank (the phase file of HIGHWATER_PHASES),
+ * or, without one, to a table for people. */
 #ifndef HIGHWATER_KERNELS_SPEAKER_H
 #define HIGHWATER_KERNELS_SPEAKER_H
 

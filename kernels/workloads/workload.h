@@ -1,7 +1,8 @@
 /* workload: real arithmetic on real tensors, the same code on every device.
  *
- * The plan runs it on the simulated device with a listener that keeps the phases; the child runs
- * it on the asked device with a listener that writes phase lines. There is no second formula.
+ * The plan runs it on the simulated device with a listener that keeps the phases; the child
+ * runs it on the asked device with a listener that writes phase lines. There is no second
+ * formula.
  */
 #ifndef HIGHWATER_KERNELS_WORKLOAD_H
 #define HIGHWATER_KERNELS_WORKLOAD_H
@@ -16,9 +17,9 @@ struct session; /* what a running workload holds: memory, ops, phases (session.h
 struct workload {
     const char *name;
     const char *summary;
-    const char *caution; /* printed with every plan and report of it; NULL: none */
-    uint32_t dimensions; /* bit per enum dimension that it has and does not ignore */
-    const char *const *phases; /* every phase's name, in order; NULL-terminated */
+    const char *caution;          /* printed with every plan and report of it; NULL: none */
+    uint32_t dimensions;          /* bit per enum dimension that it has and does not ignore */
+    const char *const *phases;    /* every phase's name, in order; NULL-terminated */
     const struct option *options; /* its own section's keys; NULL: none */
     size_t options_size;
     /* Checks the point and options together; -1: reason. */
@@ -53,8 +54,8 @@ struct phase_listener {
 
 struct backend; /* device_ops + ops; a row each in kernels/backends.h */
 
-/* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error). Never
- * prints. `page` may be NULL. */
+/* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error).
+ * Never prints. `page` may be NULL. */
 enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
                          struct live_page *page, const struct phase_listener *listener);
 

@@ -1,6 +1,7 @@
 /* The plan's promise: the six allocator counters of every phase are the same on the simulated
- * device and on the GPU, to the byte. All points in one process; each opens memory and libraries
- * anew. The points of the main issue with the caching allocator, a sample with the others. */
+ * device and on the GPU, to the byte. All points in one process; each opens memory and
+ * libraries anew. The points of the main issue with the caching allocator, a sample with the
+ * others. */
 #include "kernels/backends.h"
 #include "kernels/workloads/workload.h"
 
@@ -97,8 +98,11 @@ int main(void)
     const char *const allocators[] = {"caching", "direct", "expandable"};
     int points = 0, equal = 0;
     for (int i = 0; i < 3 * 81; i++) {
-        struct workload_setting setting = {.workload = workload_find("dense"), .warmup = 1,
-                                           .repeats = 1, .seed = 7, .dtype = i % 3};
+        struct workload_setting setting = {.workload = workload_find("dense"),
+                                           .warmup = 1,
+                                           .repeats = 1,
+                                           .seed = 7,
+                                           .dtype = i % 3};
         setting.point.value[DIMENSION_batch] = reading_of(batches[i / 3 % 3]);
         setting.point.value[DIMENSION_context] = reading_of(contexts[i / 9 % 3]);
         setting.point.value[DIMENSION_width] = reading_of(widths[i / 27 % 3]);

@@ -1,7 +1,7 @@
-/* Every operation of dense on the GPU against the reference arithmetic, at odd sizes and in every
- * dtype. Generated values must be equal bit for bit; products within `allowed` of the largest
- * magnitude of the result; bias with GELU, on the same input, within one rounding. tf32 at width
- * 1000 would miss the first of them by far. */
+/* Every operation of dense on the GPU against the reference arithmetic, at odd sizes and in
+ * every dtype. Generated values must be equal bit for bit; products within `allowed` of the
+ * largest magnitude of the result; bias with GELU, on the same input, within one rounding. tf32
+ * at width 1000 would miss the first of them by far. */
 #include "kernels/backends.h"
 #include "kernels/host/convert.h"
 
@@ -65,7 +65,8 @@ static struct pair filled(enum dtype dtype, struct fill fill)
  * values, so that the next operation starts from the same input on both. */
 static double difference(struct pair *pair)
 {
-    float *gpu = xmalloc(pair->count * sizeof *gpu), *host = xmalloc(pair->count * sizeof *host);
+    float *gpu = xmalloc(pair->count * sizeof *gpu),
+          *host = xmalloc(pair->count * sizeof *host);
     double largest = 0, off = 0;
     host_load(pair->host, 0, pair->count, host);
     must(cuda.ops->to_host(&cuda, (void *)(uintptr_t)pair->host.address, pair->gpu.address,
@@ -94,10 +95,10 @@ static void judge(const char *what, enum dtype dtype, uint64_t width, double off
 static double multiply(struct pair *y, const struct pair *x, const struct pair *w,
                        const struct pair *bias, uint64_t rows, uint64_t in, uint64_t out)
 {
-    struct product gpu = {.y = y->gpu, .x = x->gpu, .w = w->gpu, .rows = rows, .in = in,
-                          .out = out};
-    struct product host = {.y = y->host, .x = x->host, .w = w->host, .rows = rows, .in = in,
-                           .out = out};
+    struct product gpu = {
+        .y = y->gpu, .x = x->gpu, .w = w->gpu, .rows = rows, .in = in, .out = out};
+    struct product host = {
+        .y = y->host, .x = x->host, .w = w->host, .rows = rows, .in = in, .out = out};
     if (bias)
         gpu.bias = bias->gpu, host.bias = bias->host;
     must(there.ops->multiply(&there, &gpu), "multiply");
@@ -108,8 +109,13 @@ static double multiply(struct pair *y, const struct pair *x, const struct pair *
 static void compare(enum dtype dtype, uint64_t batch, uint64_t context, uint64_t width)
 {
     uint64_t rows = batch * context, hidden = 4 * width;
-    struct fill fill = {.seed = 7, .tensor = 1, .sequence = 1, .rows = batch,
-                        .positions = context, .features = width, .scale = 1};
+    struct fill fill = {.seed = 7,
+                        .tensor = 1,
+                        .sequence = 1,
+                        .rows = batch,
+                        .positions = context,
+                        .features = width,
+                        .scale = 1};
     struct pair x = filled(dtype, fill);
     fill = (struct fill){7, 2, 0, hidden, 1, width, 0.02f};
     struct pair w1 = filled(dtype, fill);

@@ -1,90 +1,16 @@
-/* dense on the devices of every machine: phases, counters, results, and failure in each phase. */
+/* dense on the devices of every machine: phases, counters, results. */
 #include "harness/base/clock.h"
-#include "kernels/backends.h"
 #include "kernels/host/convert.h"
-#include "kernels/workloads/session.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/recorder.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define WORKSPACE ((uint64_t)33554432)
-#define MOST_ROWS 64
-
-struct recorder {
-    struct row hello, begun, rows[MOST_ROWS]; /* rows: those that ended or failed */
-    size_t count, hellos, begins, fails;
-};
-
-static void record(void *user, const char *verb, const struct row *row)
-{
-    struct recorder *recorder = user;
-    assert_int_equal(recorder->fails, 0); /* nothing is said after a failure */
-    if (strcmp(verb, "hello") == 0) {
-        recorder->hellos++;
-        row_copy(&recorder->hello, row);
-    } else if (strcmp(verb, "begin") == 0) {
-        recorder->begins++;
-        row_release(&recorder->begun);
-        row_copy(&recorder->begun, row);
-    } else {
-        assert_true(recorder->count < MOST_ROWS);
-        recorder->fails += strcmp(verb, "fail") == 0;
-        row_copy(&recorder->rows[recorder->count++], row);
-    }
-}
-
-static void forget(struct recorder *recorder)
-{
-    for (size_t i = 0; i < recorder->count; i++)
-        row_release(&recorder->rows[i]);
-    row_release(&recorder->hello);
-    row_release(&recorder->begun);
-    *recorder = (struct recorder){.count = 0};
-}
-
-static struct workload_setting setting_of(uint64_t batch, uint64_t context, uint64_t width,
-                                          uint64_t sequences)
-{
-    struct workload_setting setting = {.workload = workload_find("dense"), .warmup = 1,
-                                       .repeats = 2, .seed = 7};
-    setting.point.value[DIMENSION_batch] = reading_of(batch);
-    setting.point.value[DIMENSION_context] = reading_of(context);
-    setting.point.value[DIMENSION_width] = reading_of(width);
-    setting.point.value[DIMENSION_sequences] = reading_of(sequences);
-    setting.memory.device.capacity = reading_of((uint64_t)64 << 30);
-    setting.memory.allocator = (char *)"caching";
-    return setting;
-}
-
-static enum status run(const struct workload_setting *setting, const char *backend,
-                       struct recorder *recorder)
-{
-    struct phase_listener listener = {.line = record, .user = recorder};
-    *recorder = (struct recorder){.count = 0};
-    return workload_run(setting, backend_find(backend), NULL, &listener);
-}
-
-static uint64_t count_of(const struct row *row, enum column column)
-{
-    struct reading value = row_count(row, column);
-    assert_true(value.known);
-    return value.value;
-}
 
 static void has_its_phases_in_order(void **state)
 {
-    static const char *const phases[] = {"context",      "libraries", "model_load",
+    static const char *const phases[] = {"context",      "libraries",    "model_load",
                                          "inputs",       "cold_forward", "warmup",
                                          "warm_forward", "warm_forward"};
     static const char *const passes[] = {NULL, NULL, NULL, NULL, "first", NULL, "warm", "warm"};
@@ -141,7 +67,6 @@ static void says_who_it_is(void **state)
     forget(&recorder);
 }
 
-
 /* Weights, all inputs, one hidden activation and one output; written out by hand. */
 static void needs_what_arithmetic_says(void **state)
 {
@@ -195,8 +120,8 @@ static void simulated_counts_as_host_does(void **state)
         assert_int_equal(run(&setting, "host", &host), STATUS_ok);
         assert_int_equal(simulated.count, host.count);
         for (size_t r = 0; r < host.count; r++)
-            for (int column = COLUMN_allocated_start_bytes; column <= COLUMN_requested_peak_bytes;
-                 column++) {
+            for (int column = COLUMN_allocated_start_bytes;
+                 column <= COLUMN_requested_peak_bytes; column++) {
                 struct reading a = row_count(&simulated.rows[r], (enum column)column);
                 struct reading b = row_count(&host.rows[r], (enum column)column);
                 assert_int_equal(a.known, b.known);
@@ -207,7 +132,7 @@ static void simulated_counts_as_host_does(void **state)
     }
 }
 
-/* --- the result, worked out again from the formula ------------------------------------------- */
+/* --- the result, worked out again from the formula --------------------------------------- */
 
 static double *values(uint32_t tensor, uint64_t sequence, uint64_t rows, uint64_t positions,
                       uint64_t features, float scale)
@@ -215,8 +140,13 @@ static double *values(uint32_t tensor, uint64_t sequence, uint64_t rows, uint64_
     uint64_t count = rows * positions * features;
     float *made = malloc(count * sizeof *made);
     double *wide = malloc(count * sizeof *wide);
-    struct fill fill = {.seed = 7, .tensor = tensor, .sequence = sequence, .rows = rows,
-                        .positions = positions, .features = features, .scale = scale};
+    struct fill fill = {.seed = 7,
+                        .tensor = tensor,
+                        .sequence = sequence,
+                        .rows = rows,
+                        .positions = positions,
+                        .features = features,
+                        .scale = scale};
     struct array array = {.address = (uint64_t)(uintptr_t)made};
     assert_int_equal(ops_host.fill_normal(NULL, array, &fill), OUTCOME_OK);
     for (uint64_t i = 0; i < count; i++)
@@ -272,202 +202,6 @@ static void computes_what_it_says(void **state)
     }
 }
 
-/* --- failures -------------------------------------------------------------------------------- */
-
-static const char *const phase_names[] = {"context",      "libraries", "model_load",  "inputs",
-                                          "cold_forward", "warmup",    "warm_forward"};
-
-/* A device that is one byte too small for what each phase needs first. */
-static void small_devices_refuse_in_each_phase(void **state)
-{
-    const uint64_t mib = 1 << 20;
-    /* float32, batch 1, context 1024, width 1024, direct: 32 MiB of workspace, 32 MiB and a bit of
-     * weights, 4 MiB of input, 16 + 4 MiB of activations */
-    const struct {
-        uint64_t capacity, refused;
-        const char *phase;
-    } cases[] = {{32 * mib - 1, 32 * mib, "libraries"},
-                 {40 * mib, 16 * mib, "model_load"},
-                 {67 * mib, 4 * mib, "inputs"},
-                 {84 * mib, 16 * mib, "cold_forward"}};
-    (void)state;
-    for (size_t i = 0; i < 4; i++)
-        for (int host = 0; host < 2; host++) {
-            struct workload_setting setting = setting_of(1, 1024, 1024, 1);
-            struct recorder recorder;
-            setting.memory.allocator = (char *)"direct";
-            setting.memory.device.capacity = reading_of(cases[i].capacity);
-            setting.warmup = 0;
-            assert_int_equal(run(&setting, host ? "host" : "simulated", &recorder), STATUS_oom);
-            const struct row *row = &recorder.rows[recorder.count - 1];
-            assert_string_equal(row_text(row, COLUMN_phase), cases[i].phase);
-            assert_int_equal(row_status(row), STATUS_oom);
-            assert_string_equal(row_text(row, COLUMN_partial), "yes");
-            assert_string_equal(row_text(row, COLUMN_refused_by), "device");
-            assert_int_equal(count_of(row, COLUMN_refused_bytes), cases[i].refused);
-            assert_true(count_of(row, COLUMN_free_bytes_at_failure) < cases[i].refused);
-            assert_true(row_count(row, COLUMN_allocated_peak_bytes).known);
-            assert_false(row_count(row, COLUMN_allocated_end_bytes).known);
-            forget(&recorder);
-        }
-}
-
-static void an_overhead_can_refuse_the_context(void **state)
-{
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
-    struct recorder recorder;
-    (void)state;
-    setting.memory.device.capacity = reading_of(1000);
-    setting.memory.device.overhead = 1001;
-    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_oom);
-    assert_int_equal(recorder.count, 1);
-    assert_int_equal(recorder.hellos, 0);
-    assert_string_equal(row_text(&recorder.rows[0], COLUMN_phase), "context");
-    assert_false(row_count(&recorder.rows[0], COLUMN_allocated_peak_bytes).known);
-    forget(&recorder);
-}
-
-static void faults_fire_in_each_phase(void **state)
-{
-    static const struct {
-        const char *kind;
-        enum status status;
-        const char *refused_by;
-    } kinds[] = {{"oom", STATUS_oom, "device"},
-                 {"host_oom", STATUS_host_oom, "host"},
-                 {"illegal-access", STATUS_error, NULL}};
-    const char *const backends_here[] = {"simulated", "host"};
-    (void)state;
-    for (size_t i = 0; i < 7 * 3 * 2; i++) {
-        const char *phase = phase_names[i % 7], *kind = kinds[i / 7 % 3].kind;
-        struct workload_setting setting = setting_of(1, 2, 8, 2);
-        struct recorder recorder;
-        char fault[64];
-        snprintf(fault, sizeof fault, "%s:%s", phase, kind);
-        setting.fault = fault;
-        assert_int_equal(run(&setting, backends_here[i / 21], &recorder),
-                         kinds[i / 7 % 3].status);
-        assert_int_equal(recorder.fails, 1);
-        assert_int_equal(recorder.count, i % 7 + 1);
-        const struct row *row = &recorder.rows[recorder.count - 1];
-        assert_string_equal(row_text(row, COLUMN_phase), phase);
-        assert_int_equal(row_status(row), kinds[i / 7 % 3].status);
-        const char *by = row_text(row, COLUMN_refused_by);
-        assert_true(!by == !kinds[i / 7 % 3].refused_by);
-        assert_true(!by || !strcmp(by, kinds[i / 7 % 3].refused_by));
-        assert_non_null(row_text(row, COLUMN_error));
-        /* In the middle: a block of the phase had been handed out, or was about to be. */
-        assert_int_equal(row_count(row, COLUMN_allocated_peak_bytes).known, i % 7 > 0 ||
-                         strcmp(kind, "oom") != 0);
-        assert_false(row_count(row, COLUMN_allocated_end_bytes).known);
-        forget(&recorder);
-    }
-}
-
-static void a_phase_that_asks_for_nothing_can_be_refused(void **state)
-{
-    struct workload_setting setting = setting_of(1, 2, 8, 1);
-    struct recorder recorder;
-    (void)state;
-    setting.warmup = 0;
-    setting.fault = "warmup:oom";
-    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_oom);
-    assert_string_equal(row_text(&recorder.rows[recorder.count - 1], COLUMN_phase), "warmup");
-    assert_false(row_count(&recorder.rows[recorder.count - 1], COLUMN_refused_bytes).known);
-    forget(&recorder);
-}
-
-static int die_of(const char *fault)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct workload_setting setting = setting_of(1, 2, 8, 1);
-        struct recorder recorder;
-        setting.fault = fault;
-        alarm(2);
-        _exit(run(&setting, "host", &recorder) == STATUS_ok ? 100 : 101);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    return status;
-}
-
-static void faults_end_the_process(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < 7; i++) {
-        char fault[64];
-        snprintf(fault, sizeof fault, "%s:kill", phase_names[i]);
-        assert_int_equal(WTERMSIG(die_of(fault)), SIGKILL);
-        snprintf(fault, sizeof fault, "%s:segv", phase_names[i]);
-        assert_int_equal(WTERMSIG(die_of(fault)), SIGSEGV);
-        snprintf(fault, sizeof fault, "%s:exit-%zu", phase_names[i], 10 + i);
-        assert_int_equal(WEXITSTATUS(die_of(fault)), 10 + i);
-    }
-    assert_int_equal(WTERMSIG(die_of("inputs:hang")), SIGALRM);
-}
-
-static void wrong_faults_and_points_are_errors(void **state)
-{
-    static const char *const faults[] = {"inputs", "nowhere:oom", "inputs:", ":oom",
-                                         "inputs:exit-256", "inputs:exit-", "inputs:oom:1"};
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
-    struct recorder recorder;
-    (void)state;
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        setting.fault = faults[i];
-        assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
-        assert_int_equal(recorder.count, 1);
-        forget(&recorder);
-    }
-    setting.fault = NULL;
-    setting.point.value[DIMENSION_width] = reading_of(0);
-    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
-    forget(&recorder);
-    setting = setting_of(UINT32_MAX, UINT32_MAX, 4096, 4096);
-    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
-    forget(&recorder);
-}
-
-static void another_device_is_an_error(void **state)
-{
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
-    struct recorder recorder;
-    (void)state;
-    setting.expect_uuid = "GPU-00000000-0000-0000-0000-000000000001";
-    assert_int_equal(run(&setting, "simulated", &recorder), STATUS_error);
-    assert_int_equal(recorder.hellos, 0);
-    assert_non_null(strstr(row_text(&recorder.rows[0], COLUMN_error), setting.expect_uuid));
-    forget(&recorder);
-}
-
-/* --- a workload with a leak ------------------------------------------------------------------ */
-
-static void leak(struct session *session)
-{
-    session_context(session);
-    session_libraries(session);
-    session_begin(session, "inputs", NULL, 0);
-    session_tensor(session, "forgotten", TAG_inputs, DTYPE_float16, (struct shape){{3, 5}});
-    session_end(session, 0);
-}
-
-static void a_leak_is_an_error(void **state)
-{
-    struct workload leaky = *workload_find("dense");
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
-    struct recorder recorder;
-    (void)state;
-    leaky.run = leak;
-    setting.workload = &leaky;
-    assert_int_equal(run(&setting, "host", &recorder), STATUS_error);
-    const char *error = row_text(&recorder.rows[recorder.count - 1], COLUMN_error);
-    assert_non_null(strstr(error, "forgotten"));
-    forget(&recorder);
-}
-
 static void ignore(void *user, const char *verb, const struct row *row)
 {
     (void)user, (void)verb, (void)row;
@@ -483,8 +217,7 @@ static void is_planned_in_no_time(void **state)
     setting.warmup = 3, setting.repeats = 5;
     for (int i = 0; i < 200; i++) {
         uint64_t start = clock_monotonic_ns();
-        enum status status =
-            workload_run(&setting, backend_find("simulated"), NULL, &listener);
+        enum status status = workload_run(&setting, backend_find("simulated"), NULL, &listener);
         uint64_t took = clock_monotonic_ns() - start;
         assert_int_equal(status, STATUS_ok);
         best = took < best ? took : best;
@@ -504,14 +237,6 @@ int main(void)
         cmocka_unit_test(keeps_its_peak_below_the_goal),
         cmocka_unit_test(simulated_counts_as_host_does),
         cmocka_unit_test(computes_what_it_says),
-        cmocka_unit_test(small_devices_refuse_in_each_phase),
-        cmocka_unit_test(an_overhead_can_refuse_the_context),
-        cmocka_unit_test(faults_fire_in_each_phase),
-        cmocka_unit_test(a_phase_that_asks_for_nothing_can_be_refused),
-        cmocka_unit_test(faults_end_the_process),
-        cmocka_unit_test(wrong_faults_and_points_are_errors),
-        cmocka_unit_test(another_device_is_an_error),
-        cmocka_unit_test(a_leak_is_an_error),
         cmocka_unit_test(is_planned_in_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,8 +29,12 @@ static void free_array(struct array array)
 static struct array normal(enum dtype dtype, uint32_t tensor, uint64_t rows, uint64_t features)
 {
     struct array array = new_array(dtype, rows * features);
-    struct fill fill = {.seed = 7, .tensor = tensor, .rows = rows, .positions = 1,
-                        .features = features, .scale = 1};
+    struct fill fill = {.seed = 7,
+                        .tensor = tensor,
+                        .rows = rows,
+                        .positions = 1,
+                        .features = features,
+                        .scale = 1};
     assert_int_equal(ops_host.fill_normal(NULL, array, &fill), OUTCOME_OK);
     return array;
 }
@@ -45,8 +49,11 @@ static double at(struct array array, uint64_t index)
 static void check_product(enum dtype dtype, uint64_t rows, uint64_t in, uint64_t out,
                           bool biased)
 {
-    struct product product = {.x = normal(dtype, 1, rows, in), .w = normal(dtype, 2, out, in),
-                              .y = new_array(dtype, rows * out), .rows = rows, .in = in,
+    struct product product = {.x = normal(dtype, 1, rows, in),
+                              .w = normal(dtype, 2, out, in),
+                              .y = new_array(dtype, rows * out),
+                              .rows = rows,
+                              .in = in,
                               .out = out};
     struct array bias = normal(dtype, 3, 1, out);
     if (biased)
@@ -97,8 +104,8 @@ static void gelu_is_exact(void **state)
         for (uint64_t i = 0; i < ROWS * WIDE; i++) {
             double v = at(before, i) + at(bias, i % WIDE);
             double y = 0.5 * v * (1 + erf(v * sqrt(0.5)));
-            assert_true(fabs(at(x, i) - y) <= fabs(v) * 0x1p-21 + fabs(y) * rounding[dtype] +
-                                                  0x1p-25);
+            assert_true(fabs(at(x, i) - y) <=
+                        fabs(v) * 0x1p-21 + fabs(y) * rounding[dtype] + 0x1p-25);
         }
         free_array(x), free_array(before), free_array(bias);
     }

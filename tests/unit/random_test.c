@@ -75,8 +75,13 @@ static float *make(struct fill fill, enum dtype dtype)
 static void small_is_a_slice_of_large(void **state)
 {
     (void)state;
-    struct fill large = {.seed = 7, .tensor = 1, .sequence = 3, .rows = 5, .positions = 9,
-                         .features = 34, .scale = 1};
+    struct fill large = {.seed = 7,
+                         .tensor = 1,
+                         .sequence = 3,
+                         .rows = 5,
+                         .positions = 9,
+                         .features = 34,
+                         .scale = 1};
     for (int dtype = 0; dtype < DTYPES; dtype++) {
         float *all = make(large, (enum dtype)dtype);
         for (uint64_t features = 1; features <= 34; features += 11) {
@@ -85,8 +90,8 @@ static void small_is_a_slice_of_large(void **state)
             float *part = make(small, (enum dtype)dtype);
             for (uint64_t r = 0; r < 2; r++)
                 for (uint64_t p = 0; p < 4; p++)
-                    assert_memory_equal(part + (r * 4 + p) * features,
-                                        all + (r * 9 + p) * 34, features * sizeof *part);
+                    assert_memory_equal(part + (r * 4 + p) * features, all + (r * 9 + p) * 34,
+                                        features * sizeof *part);
             free(part);
         }
         free(all);
@@ -97,8 +102,13 @@ static void small_is_a_slice_of_large(void **state)
 static void depends_on_each_coordinate(void **state)
 {
     (void)state;
-    struct fill base = {.seed = 7, .tensor = 1, .sequence = 3, .rows = 1, .positions = 1,
-                        .features = 8, .scale = 1};
+    struct fill base = {.seed = 7,
+                        .tensor = 1,
+                        .sequence = 3,
+                        .rows = 1,
+                        .positions = 1,
+                        .features = 8,
+                        .scale = 1};
     struct fill other[4] = {base, base, base, base};
     other[0].seed = 8, other[1].seed = 7 + (UINT64_C(1) << 32);
     other[2].tensor = 2, other[3].sequence = 4;
@@ -117,8 +127,8 @@ static void depends_on_each_coordinate(void **state)
 static void has_mean_deviation_and_tails(void **state)
 {
     (void)state;
-    struct fill fill = {.seed = 1, .tensor = 2, .rows = 100, .positions = 10, .features = 1000,
-                        .scale = 0.5f};
+    struct fill fill = {
+        .seed = 1, .tensor = 2, .rows = 100, .positions = 10, .features = 1000, .scale = 0.5f};
     float *x = make(fill, DTYPE_float32);
     double sum = 0, square = 0, fourth = 0;
     for (int i = 0; i < 1000000; i++) {
@@ -134,11 +144,17 @@ static void has_mean_deviation_and_tails(void **state)
 /* The same bytes with every compiler and on every machine; the GPU's test compares to these. */
 static void is_the_same_everywhere(void **state)
 {
-    static const uint64_t known[DTYPES] = {UINT64_C(0xf55711dbbae2c00f), UINT64_C(0xb906727b1402e555),
+    static const uint64_t known[DTYPES] = {UINT64_C(0xf55711dbbae2c00f),
+                                           UINT64_C(0xb906727b1402e555),
                                            UINT64_C(0x5499782d15b37857)};
     (void)state;
-    struct fill fill = {.seed = 7, .tensor = 1, .sequence = 2, .rows = 3, .positions = 17,
-                        .features = 129, .scale = 0.02f};
+    struct fill fill = {.seed = 7,
+                        .tensor = 1,
+                        .sequence = 2,
+                        .rows = 3,
+                        .positions = 17,
+                        .features = 129,
+                        .scale = 0.02f};
     for (int dtype = 0; dtype < DTYPES; dtype++) {
         unsigned char bytes[3 * 17 * 129 * 4];
         size_t length = 3 * 17 * 129 * dtype_bytes((enum dtype)dtype);

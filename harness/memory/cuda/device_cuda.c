@@ -1,5 +1,5 @@
-/* The card, through the CUDA runtime; what only the driver API has (names, paging) through entry
- * points that the runtime hands out, so that nothing links libcuda. */
+/* The card, through the CUDA runtime; what only the driver API has (names, paging) through
+ * entry points that the runtime hands out, so that nothing links libcuda. */
 #include "harness/memory/cuda/device_cuda.h"
 
 #include <cuda.h>
@@ -24,7 +24,7 @@ static void *pointer(uint64_t address)
     return (void *)(uintptr_t)address;
 }
 
-/* --- outcomes -------------------------------------------------------------------------------- */
+/* --- outcomes ---------------------------------------------------------------------------- */
 
 void *device_cuda_stream(const struct device *device)
 {
@@ -62,7 +62,7 @@ enum outcome device_cuda_outcome(struct device *device, int code, const char *ca
     return device_cuda_failed(device, call, reason);
 }
 
-/* --- the driver's own calls ------------------------------------------------------------------ */
+/* --- the driver's own calls -------------------------------------------------------------- */
 
 static void *entry(const char *name)
 {
@@ -100,7 +100,7 @@ static enum outcome find_entry(struct device *device, const char *name, void *fu
     return OUTCOME_OK;
 }
 
-/* --- open and facts -------------------------------------------------------------------------- */
+/* --- open and facts ---------------------------------------------------------------------- */
 
 static enum outcome open_device(struct device *device, const struct device_setting *setting)
 {
@@ -180,7 +180,7 @@ static void get_facts(struct device *device, struct device_facts *facts)
                  version % 1000 / 10);
 }
 
-/* --- segments and copies --------------------------------------------------------------------- */
+/* --- segments and copies ----------------------------------------------------------------- */
 
 static enum outcome segment_alloc(struct device *device, uint64_t bytes, uint64_t *address)
 {
@@ -236,7 +236,7 @@ static enum outcome from_host(struct device *device, uint64_t to, const void *fr
     return copy(device, pointer(to), from, bytes);
 }
 
-/* --- paging: one map call is one physical piece, unmapped as a whole ------------------------- */
+/* --- paging: one map call is one physical piece, unmapped as a whole --------------------- */
 
 static CUmemAllocationProp piece_of(const struct device *device)
 {

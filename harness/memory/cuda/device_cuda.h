@@ -9,8 +9,8 @@ void *device_cuda_stream(const struct device *device);
 int device_cuda_ordinal(const struct device *device);
 extern const struct device_pool device_cuda_pool;
 /* The outcome of a runtime call that returned `code` (a cudaError_t); clears a refusal from the
- * runtime's memory. After the first failure that is no refusal the context is broken, and nothing
- * is called a refusal any more. */
+ * runtime's memory. After the first failure that is no refusal the context is broken, and
+ * nothing is called a refusal any more. */
 enum outcome device_cuda_outcome(struct device *device, int code, const char *call);
 /* A failure of a library that has codes of its own. */
 enum outcome device_cuda_failed(struct device *device, const char *call, const char *reason);

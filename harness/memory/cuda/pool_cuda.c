@@ -71,7 +71,7 @@ static void pool_trim(struct device *device)
 }
 
 const struct device_pool device_cuda_pool = {.alloc = pool_alloc,
-                                        .free = pool_free,
-                                        .read = pool_read,
-                                        .reset_high = pool_reset_high,
-                                        .trim = pool_trim};
+                                             .free = pool_free,
+                                             .read = pool_read,
+                                             .reset_high = pool_reset_high,
+                                             .trim = pool_trim};

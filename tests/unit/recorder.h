@@ -1,0 +1,80 @@
+/* A run of dense whose rows are kept. */
+#ifndef HIGHWATER_TESTS_RECORDER_H
+#define HIGHWATER_TESTS_RECORDER_H
+
+#include "kernels/backends.h"
+#include "kernels/workloads/session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#define MOST_ROWS 64
+
+struct recorder {
+    struct row hello, begun, rows[MOST_ROWS]; /* rows: those that ended or failed */
+    size_t count, hellos, begins, fails;
+};
+
+static void record(void *user, const char *verb, const struct row *row)
+{
+    struct recorder *recorder = user;
+    assert_int_equal(recorder->fails, 0); /* nothing is said after a failure */
+    if (strcmp(verb, "hello") == 0) {
+        recorder->hellos++;
+        row_copy(&recorder->hello, row);
+    } else if (strcmp(verb, "begin") == 0) {
+        recorder->begins++;
+        row_release(&recorder->begun);
+        row_copy(&recorder->begun, row);
+    } else {
+        assert_true(recorder->count < MOST_ROWS);
+        recorder->fails += strcmp(verb, "fail") == 0;
+        row_copy(&recorder->rows[recorder->count++], row);
+    }
+}
+
+static void forget(struct recorder *recorder)
+{
+    for (size_t i = 0; i < recorder->count; i++)
+        row_release(&recorder->rows[i]);
+    row_release(&recorder->hello);
+    row_release(&recorder->begun);
+    *recorder = (struct recorder){.count = 0};
+}
+
+static struct workload_setting setting_of(uint64_t batch, uint64_t context, uint64_t width,
+                                          uint64_t sequences)
+{
+    struct workload_setting setting = {
+        .workload = workload_find("dense"), .warmup = 1, .repeats = 2, .seed = 7};
+    setting.point.value[DIMENSION_batch] = reading_of(batch);
+    setting.point.value[DIMENSION_context] = reading_of(context);
+    setting.point.value[DIMENSION_width] = reading_of(width);
+    setting.point.value[DIMENSION_sequences] = reading_of(sequences);
+    setting.memory.device.capacity = reading_of((uint64_t)64 << 30);
+    setting.memory.allocator = (char *)"caching";
+    return setting;
+}
+
+static enum status run(const struct workload_setting *setting, const char *backend,
+                       struct recorder *recorder)
+{
+    struct phase_listener listener = {.line = record, .user = recorder};
+    *recorder = (struct recorder){.count = 0};
+    return workload_run(setting, backend_find(backend), NULL, &listener);
+}
+
+static uint64_t count_of(const struct row *row, enum column column)
+{
+    struct reading value = row_count(row, column);
+    assert_true(value.known);
+    return value.value;
+}
+
+#endif
