@@ -346,6 +346,10 @@ static int read_records(struct lines *lines, struct record_parser *parser, uint6
         now++;
         if (parser->csv.pstate == 0) /* between two records */
             parser->line = now;
+        if (now == 1 && length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+            bytes += 3; /* a byte-order mark, as spreadsheets write it */
+            length -= 3;
+        }
         if (kind == LINE_WHOLE || kind == LINE_TORN)
             parsed = csv_parse(&parser->csv, bytes, length, on_any_field, on_any_row, parser) ==
                      length;
