@@ -1,108 +1,45 @@
 #include "harness/launch/nvml.h"
+#include "harness/launch/nvml_abi.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The part of NVML's binary interface that is used here. Layouts are those of nvml.h since
- * driver 470: pointers to opaque devices, structs with an explicit version where they grew. */
-enum {
-    NVML_OK = 0,
-    NVML_UNINITIALIZED = 1,
-    NVML_NOT_SUPPORTED = 3,
-    NVML_INSUFFICIENT_SIZE = 7,
-    NVML_GPU_IS_LOST = 15,
-    NVML_RESET_REQUIRED = 16,
-    NVML_GPU_NOT_FOUND = 28,
-    NVML_UNKNOWN = 999,
-};
-struct abi_memory {
-    unsigned long long total, free, used;
-};
-struct abi_memory_v2 {
-    unsigned int version;
-    unsigned long long total, reserved, free, used;
-};
-#define MEMORY_V2 ((unsigned int)(sizeof(struct abi_memory_v2) | (2u << 24)))
-struct abi_pci {
-    char legacy[16];
-    unsigned int domain, bus, device, pci_device, pci_subsystem;
-    char bus_id[32];
-};
-struct abi_process_v1 {
-    unsigned int pid;
-    unsigned long long used;
-};
-struct abi_process {
-    unsigned int pid;
-    unsigned long long used;
-    unsigned int gpu_instance, compute_instance;
-};
-#define USED_NOT_AVAILABLE (~0ull)
 #define PROCESS_ROOM 256u
 
-struct calls {
-    int (*init)(void);
-    int (*shutdown)(void);
-    const char *(*error_string)(int);
-    int (*driver_version)(char *, unsigned int);
-    int (*count)(unsigned int *);
-    int (*by_index)(unsigned int, void **);
-    int (*by_uuid)(const char *, void **);
-    int (*index)(void *, unsigned int *);
-    int (*name)(void *, char *, unsigned int);
-    int (*uuid)(void *, char *, unsigned int);
-    int (*pci)(void *, struct abi_pci *);
-    int (*memory)(void *, struct abi_memory *);
-    int (*memory_v2)(void *, struct abi_memory_v2 *);
-    int (*compute_v3)(void *, unsigned int *, struct abi_process *);
-    int (*compute_v2)(void *, unsigned int *, struct abi_process *);
-    int (*compute_v1)(void *, unsigned int *, struct abi_process_v1 *);
-    int (*graphics_v3)(void *, unsigned int *, struct abi_process *);
-    int (*graphics_v2)(void *, unsigned int *, struct abi_process *);
-    int (*graphics_v1)(void *, unsigned int *, struct abi_process_v1 *);
-    int (*ecc)(void *, unsigned int *, unsigned int *);
-    int (*mig)(void *, unsigned int *, unsigned int *);
-    int (*mig_most)(void *, unsigned int *);
-    int (*mig_by_index)(void *, unsigned int, void **);
-    int (*mig_card)(void *, void **);
-    int (*compute_mode)(void *, unsigned int *);
-};
 static const struct symbol {
     const char *name;
     size_t offset;
-    bool optional; /* newer or older drivers may lack it: what it tells is then missing */
+    bool optional;     /* a driver may lack it: what it tells is then missing */
+    const char *older; /* the same call with the same layout in older drivers */
 } symbols[] = {
-#define SYMBOL(field, name, optional)                                                          \
-    {                                                                                          \
-        name, offsetof(struct calls, field), optional                                          \
-    }
-    SYMBOL(init, "nvmlInit_v2", false),
-    SYMBOL(shutdown, "nvmlShutdown", false),
-    SYMBOL(error_string, "nvmlErrorString", false),
-    SYMBOL(driver_version, "nvmlSystemGetDriverVersion", true),
-    SYMBOL(count, "nvmlDeviceGetCount_v2", false),
-    SYMBOL(by_index, "nvmlDeviceGetHandleByIndex_v2", false),
-    SYMBOL(by_uuid, "nvmlDeviceGetHandleByUUID", false),
-    SYMBOL(index, "nvmlDeviceGetIndex", false),
-    SYMBOL(name, "nvmlDeviceGetName", false),
-    SYMBOL(uuid, "nvmlDeviceGetUUID", false),
-    SYMBOL(pci, "nvmlDeviceGetPciInfo_v3", false),
-    SYMBOL(memory, "nvmlDeviceGetMemoryInfo", false),
-    SYMBOL(memory_v2, "nvmlDeviceGetMemoryInfo_v2", true),
-    SYMBOL(compute_v3, "nvmlDeviceGetComputeRunningProcesses_v3", true),
-    SYMBOL(compute_v2, "nvmlDeviceGetComputeRunningProcesses_v2", true),
-    SYMBOL(compute_v1, "nvmlDeviceGetComputeRunningProcesses", true),
-    SYMBOL(graphics_v3, "nvmlDeviceGetGraphicsRunningProcesses_v3", true),
-    SYMBOL(graphics_v2, "nvmlDeviceGetGraphicsRunningProcesses_v2", true),
-    SYMBOL(graphics_v1, "nvmlDeviceGetGraphicsRunningProcesses", true),
-    SYMBOL(ecc, "nvmlDeviceGetEccMode", true),
-    SYMBOL(mig, "nvmlDeviceGetMigMode", true),
-    SYMBOL(mig_most, "nvmlDeviceGetMaxMigDeviceCount", true),
-    SYMBOL(mig_by_index, "nvmlDeviceGetMigDeviceHandleByIndex", true),
-    SYMBOL(mig_card, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", true),
-    SYMBOL(compute_mode, "nvmlDeviceGetComputeMode", true),
-#undef SYMBOL
+#define AT(field) offsetof(struct calls, field)
+    {"nvmlInit_v2", AT(init), false, NULL},
+    {"nvmlShutdown", AT(shutdown), false, NULL},
+    {"nvmlErrorString", AT(error_string), false, NULL},
+    {"nvmlSystemGetDriverVersion", AT(driver_version), true, NULL},
+    {"nvmlDeviceGetCount_v2", AT(count), false, NULL},
+    {"nvmlDeviceGetHandleByIndex_v2", AT(by_index), false, NULL},
+    {"nvmlDeviceGetHandleByUUID", AT(by_uuid), false, NULL},
+    {"nvmlDeviceGetIndex", AT(index), false, NULL},
+    {"nvmlDeviceGetName", AT(name), false, NULL},
+    {"nvmlDeviceGetUUID", AT(uuid), false, NULL},
+    {"nvmlDeviceGetPciInfo_v3", AT(pci), false, NULL},
+    {"nvmlDeviceGetMemoryInfo", AT(memory), false, NULL},
+    {"nvmlDeviceGetMemoryInfo_v2", AT(memory_v2), true, NULL},
+    {"nvmlDeviceGetComputeRunningProcesses_v3", AT(compute), true,
+     "nvmlDeviceGetComputeRunningProcesses_v2"},
+    {"nvmlDeviceGetComputeRunningProcesses", AT(compute_v1), true, NULL},
+    {"nvmlDeviceGetGraphicsRunningProcesses_v3", AT(graphics), true,
+     "nvmlDeviceGetGraphicsRunningProcesses_v2"},
+    {"nvmlDeviceGetGraphicsRunningProcesses", AT(graphics_v1), true, NULL},
+    {"nvmlDeviceGetEccMode", AT(ecc), true, NULL},
+    {"nvmlDeviceGetMigMode", AT(mig), true, NULL},
+    {"nvmlDeviceGetMaxMigDeviceCount", AT(mig_most), true, NULL},
+    {"nvmlDeviceGetMigDeviceHandleByIndex", AT(mig_by_index), true, NULL},
+    {"nvmlDeviceGetDeviceHandleFromMigDeviceHandle", AT(mig_card), true, NULL},
+    {"nvmlDeviceGetComputeMode", AT(compute_mode), true, NULL},
+#undef AT
 };
 
 struct nvml {
@@ -122,6 +59,8 @@ static int resolve(struct nvml *nvml, struct text *why)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *address = dlsym(nvml->library, symbols[i].name);
+        if (address == NULL && symbols[i].older != NULL)
+            address = dlsym(nvml->library, symbols[i].older);
         if (address == NULL && !symbols[i].optional) {
             text_addf(why, "libnvidia-ml.so.1 has no %s: the driver is too old",
                       symbols[i].name);
@@ -321,7 +260,6 @@ int nvml_read_memory(struct nvml *nvml, const struct nvml_device *device,
 
 struct process_call {
     int (*newest)(void *, unsigned int *, struct abi_process *);
-    int (*newer)(void *, unsigned int *, struct abi_process *);
     int (*old)(void *, unsigned int *, struct abi_process_v1 *);
 };
 
@@ -331,8 +269,6 @@ static int list_processes(const struct process_call *call, void *handle,
     *count = PROCESS_ROOM;
     if (call->newest != NULL)
         return call->newest(handle, count, found);
-    if (call->newer != NULL)
-        return call->newer(handle, count, found);
     if (call->old == NULL)
         return NVML_NOT_SUPPORTED;
     struct abi_process_v1 old[PROCESS_ROOM];
@@ -360,8 +296,8 @@ int nvml_processes(struct nvml *nvml, const struct nvml_device *device,
                    struct nvml_process *processes, size_t room, size_t *count, bool *known)
 {
     const struct calls *c = &nvml->call;
-    const struct process_call kinds[] = {{c->compute_v3, c->compute_v2, c->compute_v1},
-                                         {c->graphics_v3, c->graphics_v2, c->graphics_v1}};
+    const struct process_call kinds[] = {{c->compute, c->compute_v1},
+                                         {c->graphics, c->graphics_v1}};
     size_t found = 0;
     bool told = false;
     for (size_t kind = 0; kind < 2; kind++) {

@@ -15,13 +15,15 @@ static void spread(enum column column, struct row *rows, size_t count)
             row_set_reading(&rows[i], column, known);
 }
 
-/* Runs on which the driver served more than the card has, out of the host's memory. */
-static bool spilled(const struct row *rows, size_t count)
+/* A driver may serve more than the card has out of the host's memory. */
+static bool spilled(const struct row *rows, size_t count, struct reading card_bytes)
 {
     for (size_t i = 0; i < count; i++) {
         struct reading capacity = row_count(&rows[i], COLUMN_device_capacity_bytes);
         struct reading peak = reading_max(row_count(&rows[i], COLUMN_allocated_peak_bytes),
                                           row_count(&rows[i], COLUMN_reserved_peak_bytes));
+        if (!capacity.known)
+            capacity = card_bytes;
         if (capacity.known && peak.known && peak.value > capacity.value)
             return true;
     }
@@ -110,7 +112,7 @@ void observe(const struct observation *what, struct row **out, size_t *out_count
     struct row *closing = &rows[count++];
     fill_closing(what, closing);
     spread(COLUMN_device_capacity_bytes, rows, count);
-    if (what->verdict->status == STATUS_ok && spilled(rows, count)) {
+    if (what->verdict->status == STATUS_ok && spilled(rows, count, what->card_bytes)) {
         row_set_status(closing, STATUS_spilled);
         add_warning(closing, "more than the device has: host spill suspected");
     }

@@ -14,6 +14,7 @@ struct observation {
     const struct ending *ending;       /* NULL: there was no child, or nobody saw it end */
     const struct verdict *verdict;
     struct reading wall_ns;
+    struct reading card_bytes; /* of the whole card, as seen from outside */
 };
 /* The caller releases each row and frees the array. */
 void observe(const struct observation *observation, struct row **rows, size_t *count);

@@ -212,7 +212,8 @@ static int report(struct observer *observer, const struct ending *ending,
                                      .sampler = sampler,
                                      .ending = ending,
                                      .verdict = &verdict,
-                                     .wall_ns = wall};
+                                     .wall_ns = wall,
+                                     .card_bytes = observer->card.before.total};
     observe(&what, &rows, &count);
     int result = shard_finish(observer->shard, rows, count, why);
     rows_release(rows, count);

@@ -13,7 +13,7 @@ ulimit -c > "$PWD/core"
 cat /proc/self/oom_score_adj > "$PWD/oom"
 ls -l /proc/\$\$/fd > "$PWD/files"
 cut -d' ' -f1,5 /proc/\$\$/stat | awk '{ print \$1 == \$2 ? "leads" : "follows" }' > "$PWD/group"
-grep -E '^(SigBlk|SigIgn)' /proc/\$\$/status > "$PWD/signals"
+grep -E '^(SigBlk|SigIgn)' /proc/self/status > "$PWD/signals"
 echo "\$0 \$*" > "$PWD/words"
 pwd > "$PWD/folder"
 all

@@ -1,0 +1,29 @@
+# What the running programs have mapped: driver and rank no CUDA, the driver no MPI either; links
+# alone do not tell, plugins come at run time.
+. "$HIGHWATER_SOURCE/tests/mpi/helpers/lib.sh"
+study s.ini
+child wait.sh <<EOF
+$speak
+hello
+: > "$PWD/running"
+until [ -e "$PWD/seen" ]; do sleep 0.05; done
+all
+bye
+EOF
+sed -i '/^hello$/d' wait.sh
+HIGHWATER_MARK=$mark "$bin/highwater" sweep s.ini --results out > out.out 2> out.err &
+driver=$!
+until [ -e running ]; do sleep 0.05; done
+launcher=$(pgrep -P $driver mpirun)
+rank=$(pgrep -P "$launcher" highwater-rank)
+cat /proc/$driver/maps > driver.maps
+cat "/proc/$rank/maps" > rank.maps
+: > seen
+wait $driver
+grep -q highwater driver.maps && grep -q libmpi rank.maps || fail "the wrong maps were read"
+for library in libcuda libcudart libcublas libcupti libnvrtc; do
+    if grep "$library" driver.maps rank.maps; then fail "$library is mapped"; fi
+done
+for library in libmpi libopen-rte libopen-pal libpmix libhwloc; do
+    if grep "$library" driver.maps; then fail "the driver has $library"; fi
+done
