@@ -110,9 +110,8 @@ RANDOM_CALL float random_normal(uint32_t word)
 RANDOM_CALL void random_normals(const struct fill *fill, uint64_t row, uint64_t position,
                                 uint64_t quad, float value[4])
 {
-    uint32_t counter[4] = {(uint32_t)quad, (uint32_t)position, (uint32_t)row,
-                           fill->tensor << 24 | (uint32_t)fill->sequence};
-    uint32_t word[4];
+    uint32_t word[4], counter[4] = {(uint32_t)quad, (uint32_t)position, (uint32_t)row,
+                                    fill->tensor << 24 | (uint32_t)fill->sequence};
     random_words(fill->seed, counter, word);
     for (int i = 0; i < 4; i++)
         value[i] = RANDOM_MULTIPLY(random_normal(word[i]), fill->scale);
