@@ -10,7 +10,7 @@ struct lines {
     size_t start, end, room; /* unread bytes are buffer[start, end) */
     bool at_end;
 };
-#define LINE_LONGEST (1u << 20) /* bytes */
+#define LINE_LONGEST (16u << 20) /* bytes */
 
 enum line_kind {
     LINE_NONE,     /* the end */

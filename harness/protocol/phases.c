@@ -8,6 +8,7 @@
 /* A child that floods its phase file must not take its observer's memory with it. */
 #define FILE_LONGEST (64u << 20)
 #define PHASES_MOST 65536
+#define TEXT_LONGEST 500 /* bytes of a cell */
 
 struct reader {
     struct phase_record *record;
@@ -69,14 +70,21 @@ static void on_hello(struct reader *reader, const struct row *row)
     reader->record->said_hello = true;
 }
 
+/* A phase never said to be over is not to be taken for a whole one. */
+static void leave_open(struct reader *reader)
+{
+    if (reader->open)
+        row_set_text(last_row(reader), COLUMN_partial, "yes");
+    reader->open = false;
+}
+
 static void on_begin(struct reader *reader, const struct row *row)
 {
     if (row_text(row, COLUMN_phase) == NULL || row_is_closing(row)) {
         reader->record->bad_lines++;
         return;
     }
-    if (reader->open) /* never said to be over: not to be taken for a whole phase */
-        row_set_text(last_row(reader), COLUMN_partial, "yes");
+    leave_open(reader);
     struct row *begun = push_row(reader);
     if (begun != NULL)
         row_copy(begun, row);
@@ -104,6 +112,8 @@ static void on_fail(struct reader *reader, const struct row *row)
         row_clear(&said, COLUMN_phase);
     bool here = reader->open &&
                 (row_text(&said, COLUMN_phase) == NULL || same_phase(last_row(reader), &said));
+    if (!here)
+        leave_open(reader);
     struct row *failed = here ? last_row(reader) : push_row(reader);
     if (failed != NULL) {
         replace_cells(failed, &said);
@@ -116,9 +126,22 @@ static void on_fail(struct reader *reader, const struct row *row)
     row_release(&said);
 }
 
-static void on_line(void *user, const char *verb, const struct row *row)
+/* No child fills rows.csv with its texts. Cut at a whole character. */
+static void cut_texts(struct row *row)
 {
-    struct reader *reader = user;
+    for (enum column column = 0; column < COLUMNS; column++) {
+        struct cell *cell = &row->cell[column];
+        if (cell->kind != CELL_TEXT || strlen(cell->text) <= TEXT_LONGEST)
+            continue;
+        size_t length = TEXT_LONGEST;
+        while ((cell->text[length] & 0xc0) == 0x80)
+            length--;
+        cell->text[length] = '\0';
+    }
+}
+
+static void on_verb(struct reader *reader, const char *verb, const struct row *row)
+{
     struct phase_record *record = reader->record;
     bool over = record->said_bye || (record->failed && strcmp(verb, "bye") != 0);
     if (over)
@@ -134,6 +157,15 @@ static void on_line(void *user, const char *verb, const struct row *row)
     else if (strcmp(verb, "bye") == 0)
         record->said_bye = true;
     /* any other verb belongs to a newer speaker */
+}
+
+static void on_line(void *user, const char *verb, const struct row *row)
+{
+    struct row tame = ROW_INIT;
+    row_copy(&tame, row);
+    cut_texts(&tame);
+    on_verb(user, verb, &tame);
+    row_release(&tame);
 }
 
 /* --- the live page -------------------------------------------------------------------------
@@ -219,9 +251,9 @@ int phases_read(const char *phases_path, const char *live_path, struct phase_rec
     struct phase_record read = {.hello = ROW_INIT};
     struct reader reader = {.record = &read};
     int failed = read_lines(phases_path, &reader, why);
-    if (!failed && reader.open)
-        row_set_text(last_row(&reader), COLUMN_partial, "yes");
-    if (!failed && (reader.open || read.failed) && live_path != NULL)
+    bool unended = !failed && (reader.open || read.failed);
+    leave_open(&reader);
+    if (unended && live_path != NULL)
         read.live_missing = fill_from_page(live_path, last_row(&reader)) != 0;
     if (failed) {
         phase_record_release(&read);

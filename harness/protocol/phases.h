@@ -22,7 +22,7 @@
  * rank's to say) or failed. A failure outside any phase has a row of its own, with or without a
  * phase's name. A phase that ended without a status is ok. Only the first fail counts, nothing
  * but bye counts after it; such lines, an end that was not begun and a phase named "run" are bad
- * lines. Verbs that are not ours belong to a newer speaker and are skipped. */
+ * lines. Texts are cut at 500 bytes. Verbs that are not ours belong to a newer speaker and are skipped. */
 struct phase_record {
     struct row hello;  /* what the child said of itself */
     bool said_hello;

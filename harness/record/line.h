@@ -5,7 +5,8 @@
  * The language of phase files and shards: one write(2) a line, so that a line is whole or torn,
  * never mixed; a reader ignores a last line without its newline. Values are escaped (tab,
  * newline, backslash, control bytes), columns are those of columns.def, unknown columns are
- * skipped so that a newer speaker can be read.
+ * skipped so that a newer speaker can be read. A text of several lines or of no valid UTF-8
+ * becomes its escaped form, of at most 500 bytes.
  */
 #ifndef HIGHWATER_RECORD_LINE_H
 #define HIGHWATER_RECORD_LINE_H

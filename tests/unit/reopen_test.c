@@ -1,0 +1,317 @@
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/record/results.h"
+#include "harness/record/table.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static int enter_folder(void **state)
+{
+    /* a memory file system where there is one: these tests sync a thousand times */
+    char *folder = xstrdup("/dev/shm/highwater-reopen-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        free(folder);
+        folder = xstrdup("/tmp/highwater-reopen-XXXXXX");
+        if (mkdtemp(folder) == NULL)
+            return -1;
+    }
+    *state = folder;
+    return chdir(folder);
+}
+
+static int leave_folder(void **state)
+{
+    struct text why = TEXT_INIT;
+    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
+    free(*state);
+    text_release(&why);
+    return failed;
+}
+
+static enum results_outcome create(struct results *results, const char *folder,
+                                   struct text *why)
+{
+    struct text study = TEXT_INIT, environment = TEXT_INIT;
+    text_add(&study, "[study]\n");
+    text_add(&environment, "{}\n");
+    enum results_outcome outcome = results_create(results, folder, &study, &environment, why);
+    text_release(&study);
+    text_release(&environment);
+    return outcome;
+}
+
+static struct results create_well(const char *folder)
+{
+    struct results results;
+    struct text why = TEXT_INIT;
+    if (create(&results, folder, &why) != RESULTS_OK)
+        fail_msg("%s", text_string(&why));
+    assert_int_equal(why.length, 0);
+    return results;
+}
+
+static struct text contents_of(const char *path)
+{
+    struct text out = TEXT_INIT, why = TEXT_INIT;
+    if (file_read(path, 0, &out, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    return out;
+}
+
+static int entries_of(const char *folder)
+{
+    int count = -2; /* . and .. */
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    while (readdir(opened) != NULL)
+        count++;
+    closedir(opened);
+    return count;
+}
+
+/* The rows of one run: two phases, then a closing row for each rank. */
+#define RANKS 2
+#define ROWS (RANKS * 3)
+struct run_rows {
+    struct row row[ROWS];
+};
+
+static struct run_rows make_run(const char *name, uint64_t order, enum status status)
+{
+    struct run_rows rows = {.row = {ROW_INIT}};
+    for (int i = 0; i < ROWS; i++) {
+        struct row *row = &rows.row[i];
+        row_set_text(row, COLUMN_run, name);
+        row_set_count(row, COLUMN_order, order);
+        row_set_count(row, COLUMN_ranks, RANKS);
+        row_set_count(row, COLUMN_rank, (uint64_t)i / 3);
+        row_set_text(row, COLUMN_phase, i % 3 == 2 ? "run" : "prefill");
+        row_set_status(row, i == 5 ? status : STATUS_ok);
+        row_set_text(row, COLUMN_error, "a \"quoted\", text");
+    }
+    return rows;
+}
+
+static void append(struct results *results, const char *name, uint64_t order,
+                   enum status status)
+{
+    struct run_rows rows = make_run(name, order, status);
+    struct text why = TEXT_INIT;
+    if (results_append(results, rows.row, ROWS, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    for (int i = 0; i < ROWS; i++)
+        row_release(&rows.row[i]);
+}
+
+static const char *const runs[] = {"r-1", "r-2", "r-3"};
+static const enum status statuses[] = {STATUS_ok, STATUS_oom, STATUS_timeout};
+
+static struct text make_night(const char *folder, size_t ends[4])
+{
+    struct results results = create_well(folder);
+    ends[0] = results.rows_bytes;
+    for (size_t i = 0; i < 3; i++) {
+        append(&results, runs[i], i + 1, statuses[i]);
+        ends[i + 1] = results.rows_bytes;
+    }
+    results_close(&results);
+    struct text path = TEXT_INIT;
+    text_setf(&path, "%s/rows.csv", folder);
+    struct text rows = contents_of(text_string(&path));
+    text_release(&path);
+    return rows;
+}
+
+/* Opened again after a cut at any byte, the missing runs done again: the same file. */
+static void reopens_after_every_cut(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_night("cut", ends);
+    struct text why = TEXT_INIT;
+    for (size_t length = 0; length <= good.length; length += length % 50 == 7 ? 13 : 1) {
+        assert_int_equal(file_replace("cut/rows.csv", good.data, length, &why), 0);
+        size_t whole = 0;
+        while (whole < 3 && ends[whole + 1] <= length)
+            whole++;
+        size_t kept = length < ends[0] ? 0 : ends[whole];
+        struct results results;
+        struct results_reopened reopened;
+        if (results_reopen(&results, "cut", &reopened, &why) != RESULTS_OK)
+            fail_msg("%s", text_string(&why));
+        assert_int_equal(reopened.done.count, whole);
+        assert_int_equal(reopened.rows, whole * ROWS);
+        assert_int_equal(reopened.cut_bytes, length - kept);
+        assert_true((reopened.said.length > 0) == (length != kept || length == 0));
+        for (size_t i = 0; i < 3; i++) {
+            const struct run_record *run = run_set_find(&reopened.done, runs[i]);
+            assert_true((run != NULL) == (i < whole));
+            if (run == NULL)
+                append(&results, runs[i], i + 1, statuses[i]);
+            else
+                assert_true(run->order == i + 1 &&
+                            run->statuses == (1u << STATUS_ok | 1u << statuses[i]));
+        }
+        results_close(&results);
+        struct text again = contents_of("cut/rows.csv");
+        assert_string_equal(text_string(&again), text_string(&good));
+        text_release(&again);
+        if (length != kept) {
+            struct text aside = contents_of("cut/rows.cut-1.csv");
+            assert_int_equal(aside.length, length - kept);
+            assert_memory_equal(aside.data, good.data + kept, length - kept);
+            text_release(&aside);
+        }
+        unlink("cut/rows.cut-1.csv");
+        results_reopened_release(&reopened);
+    }
+    assert_int_equal(entries_of("cut"), 5);
+    text_release(&good);
+    text_release(&why);
+}
+
+/* Opens "damaged" with these bytes: how many runs are whole, and how much was cut. */
+static void assert_reopened(const struct text *bytes, size_t whole, size_t cut_bytes,
+                            const char *words)
+{
+    struct results results;
+    struct results_reopened reopened;
+    struct text why = TEXT_INIT;
+    assert_int_equal(file_replace("damaged/rows.csv", bytes->data, bytes->length, &why), 0);
+    if (results_reopen(&results, "damaged", &reopened, &why) != RESULTS_OK)
+        fail_msg("%s", text_string(&why));
+    assert_int_equal(reopened.done.count, whole);
+    assert_int_equal(reopened.cut_bytes, cut_bytes);
+    assert_non_null(strstr(text_string(&reopened.said), words));
+    struct stat status;
+    assert_int_equal(stat("damaged/rows.csv", &status), 0);
+    assert_int_equal((size_t)status.st_size, bytes->length - cut_bytes);
+    results_reopened_release(&reopened);
+    results_close(&results);
+}
+
+static void reopens_after_damage(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_night("damaged", ends), bytes = TEXT_INIT;
+    char hole[8192] = {0};
+    text_add_bytes(&bytes, good.data, good.length);
+    assert_reopened(&bytes, 3, 0, "");
+    text_add_bytes(&bytes, hole, sizeof hole); /* after a power cut */
+    assert_reopened(&bytes, 3, sizeof hole, "no newline");
+    /* damage in the middle: nothing behind it counts, and all of it is kept aside */
+    text_clear(&bytes);
+    text_add_bytes(&bytes, good.data, good.length);
+    memset(bytes.data + ends[1] + 20, 0, 10);
+    assert_reopened(&bytes, 1, good.length - ends[1], "NUL");
+    struct text aside = contents_of("damaged/rows.cut-2.csv");
+    assert_memory_equal(aside.data, bytes.data + ends[1], good.length - ends[1]);
+    text_release(&aside);
+    /* a run that another one follows before it was closed */
+    text_clear(&bytes);
+    text_add_bytes(&bytes, good.data, ends[2] - 1);
+    while (bytes.data[bytes.length - 1] != '\n')
+        bytes.length--;
+    size_t before = bytes.length;
+    text_add_bytes(&bytes, good.data + ends[2], ends[3] - ends[2]);
+    assert_reopened(&bytes, 1, before - ends[1] + ends[3] - ends[2], "r-2");
+    /* the same run once more: the newest word counts */
+    text_clear(&bytes);
+    text_add_bytes(&bytes, good.data, ends[2]);
+    text_add_bytes(&bytes, good.data + ends[1], ends[2] - ends[1]);
+    assert_reopened(&bytes, 2, 0, "");
+    text_release(&bytes);
+    text_release(&good);
+}
+
+static void reopening_refuses(void **state)
+{
+    (void)state;
+    struct results results = {.folder = NULL};
+    struct results_reopened reopened;
+    struct text why = TEXT_INIT;
+    assert_int_equal(results_reopen(&results, "absent", &reopened, &why), RESULTS_FAILED);
+    assert_non_null(strstr(text_string(&why), "absent/rows.csv"));
+    text_clear(&why);
+    size_t ends[4];
+    struct text good = make_night("other", ends);
+    good.data[2] = 'X'; /* another set of columns */
+    assert_int_equal(file_replace("other/rows.csv", good.data, good.length, &why), 0);
+    assert_int_equal(results_reopen(&results, "other", &reopened, &why), RESULTS_FAILED);
+    assert_non_null(strstr(text_string(&why), "column 1"));
+    struct text after = contents_of("other/rows.csv");
+    assert_string_equal(text_string(&after), text_string(&good));
+    assert_false(results_in_use("other"));
+    assert_null(results.folder);
+    text_release(&after);
+    text_release(&good);
+    text_release(&why);
+}
+
+static void torn_event_stays_alone(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_night("night", ends), why = TEXT_INIT;
+    struct results results;
+    struct results_reopened reopened;
+    assert_int_equal(file_replace("night/events.log", "torn", 4, &why), 0);
+    assert_int_equal(results_reopen(&results, "night", &reopened, &why), RESULTS_OK);
+    assert_int_equal(results_event(&results, &why, "resumed"), 0);
+    struct text events = contents_of("night/events.log");
+    assert_true(text_starts_with(text_string(&events), "torn\n20"));
+    results_reopened_release(&reopened);
+    results_close(&results);
+    text_release(&events);
+    text_release(&good);
+}
+
+static void run_sets_hold_many(void **state)
+{
+    (void)state;
+    struct run_set set = RUN_SET_INIT;
+    char name[32];
+    assert_null(run_set_find(&set, "r-1"));
+    assert_int_equal(run_set_last_order(&set), 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "r-%u", i);
+        run_set_put(&set, name, i + 1, 1);
+        assert_int_equal(set.count, i + 1);
+    }
+    run_set_put(&set, "r-7", 99999, 2);
+    assert_int_equal(set.count, 20000);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "r-%u", i);
+        const struct run_record *run = run_set_find(&set, name);
+        assert_non_null(run);
+        assert_string_equal(run->name, name);
+        assert_true(run->order == (i == 7 ? 99999 : i + 1));
+    }
+    assert_null(run_set_find(&set, "r-20000"));
+    assert_int_equal(run_set_last_order(&set), 99999);
+    run_set_release(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reopens_after_every_cut), cmocka_unit_test(reopens_after_damage),
+        cmocka_unit_test(reopening_refuses),       cmocka_unit_test(torn_event_stays_alone),
+        cmocka_unit_test(run_sets_hold_many),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
