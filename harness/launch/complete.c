@@ -239,6 +239,21 @@ static void judge_processed(const struct row *rows, size_t count, struct row *cl
         }
 }
 
+/* Fitting needs proof of every phase; a good end without it is none. */
+static void judge_reached(const struct row *rows, size_t count, struct row *closing)
+{
+    for (size_t i = 0; i < count && row_status(closing) == STATUS_ok; i++) {
+        if (row_status(&rows[i]) != STATUS_not_reached)
+            continue;
+        char *error = xasprintf("ended well, but phase %s was not reached",
+                                row_text(&rows[i], COLUMN_phase));
+        row_set_status(closing, STATUS_error);
+        row_set_text(closing, COLUMN_failed_phase, row_text(&rows[i], COLUMN_phase));
+        row_set_text(closing, COLUMN_error, error);
+        free(error);
+    }
+}
+
 static void finish_rank(const struct run_facts *facts, size_t first, struct run_rows *rows)
 {
     struct row all = ROW_INIT;
@@ -246,6 +261,7 @@ static void finish_rank(const struct run_facts *facts, size_t first, struct run_
     describe(facts, closing, &all);
     for (size_t i = first; i < rows->count; i++)
         row_fill(&rows->rows[i], &all);
+    judge_reached(&rows->rows[first], rows->count - first, closing);
     judge_processed(&rows->rows[first], rows->count - first, closing);
     row_release(&all);
 }

@@ -95,7 +95,7 @@ static void fill_closing(const struct observation *what, struct row *row)
         row_set_text(row, COLUMN_warning, text_string(&what->verdict->warning));
     fill_ending(what->ending, row);
     row_set_reading(row, COLUMN_wall_ns, what->wall_ns);
-    if (what->record->count == 0 && what->sampler != NULL)
+    if (what->sampler != NULL && what->sampler->count == 0) /* nobody named a phase */
         sampler_run_to_row(what->sampler, row);
     row_fill(row, what->about); /* what the rank knows for certain comes before hearsay */
     row_fill(row, &what->record->hello);

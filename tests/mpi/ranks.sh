@@ -32,7 +32,8 @@ case \$HIGHWATER_PHASES in
 *.0) echo 'first cause' >&2; exit 4 ;;
 *.1) kill -SEGV \$\$ ;;
 esac
-end context
+: > "\$HIGHWATER_PHASES"
+all
 bye
 EOF
 sweep four.ini two --set launch.ranks=3

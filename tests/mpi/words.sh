@@ -133,11 +133,21 @@ code_is 3
 rows_match '^spilled\|\|more than the device has: host spill suspected$' status,fits,warning phase=run
 child adapts.sh <<EOF
 $speak
-line 'hello\tprocessed_context=4'
-begin context
-end context
+hello() { line "hello\tprocessed_context=4"; }
+all
 bye
 EOF
 sweep s.ini adapts
 code_is 3
 rows_match '^adapted\|\|context asked 8, processed 4$' status,fits,warning phase=run
+child early.sh <<EOF
+$speak
+hello
+begin context
+end context
+bye
+EOF
+sweep s.ini early
+code_is 3
+rows_match '^error\|\|libraries\|ended well, but phase libraries was not reached$' \
+    status,fits,failed_phase,error phase=run
