@@ -1,0 +1,128 @@
+# Cards that change: memory of the run before, a neighbour who moves, a card that is lost.
+# With a scripted libnvidia-ml.so.1. (cases 31, 32, 62)
+. "$HIGHWATER_SOURCE/tests/mpi/helpers/lib.sh"
+. "$HIGHWATER_SOURCE/tests/mpi/helpers/cards.sh"
+cuda_study s.ini 'devices = 0' '[sweep batch]' 'values = 1, 2, 3, 4'
+quarter=$((gib / 4))
+
+# --- memory that is still held when a run was ended: the next one waits for the baseline ---
+# The first run is ended at its deadline while it holds 30 GiB, which come back 2 s later.
+cat > child.sh <<EOF
+$speak
+case "\$*" in
+*--batch=1*)
+    hello
+    begin context
+    live context
+    take 4026001 $((30 * gib))
+    : > "$PWD/holds"
+    sleep 300 ;;
+esac
+all
+bye
+EOF
+machine
+rm -f holds
+{
+    until [ -e holds ]; do sleep 0.1; done
+    sleep 3
+    machine
+} &
+start=$(now)
+sweep s.ini returns --set study.timeout=1s
+wait
+code_is 0
+rows_are "r-batch-1-t1|timeout|$quarter
+r-batch-2-t1|ok|$quarter
+r-batch-3-t1|ok|$quarter
+r-batch-4-t1|ok|$quarter" run,status,device_used_before_bytes phase=run
+[ $(($(now) - start)) -ge 3000 ] || fail "nobody waited for the baseline"
+
+# It never comes back: not judged, and no child was started on it.
+machine
+sweep s.ini dirty --set study.timeout=1s --set launch.settle=300ms
+code_is 3
+rows_match "^dirty\\|\\|$((30 * gib + quarter))\\|\\|\$" status,fits,device_used_before_bytes,\
+exit_code,wall_ns phase=run run!=r-batch-1-t1
+rows_match 'are in use on the card, 268435456 were when the study began' error phase=run status=dirty
+
+# --- a neighbour gives back 7.23 GiB in the middle: nothing is subtracted, nothing blamed on us ---
+cuda_study one.ini 'devices = 0'
+before=$((10 * gib))
+machine "process 0 4026001 $before"
+cat > child.sh <<EOF
+$speak
+all
+live warm_forward warm 2
+give 4026001
+take 4026001 $((before - 7763153387))
+sleep 0.3
+bye
+EOF
+sweep one.ini neighbour
+code_is 0
+rows_match "^ok\\|yes\\|$before\\|$((before - 7763153387))\\|use of the card by others moved" \
+    status,fits,foreign_start_bytes,foreign_end_bytes,warning phase=run
+cells driver_peak_bytes,device_sampled_peak_bytes,process_sampled_peak_bytes > numbers
+if grep -q -- - numbers || grep -qE '[0-9]{15}' numbers; then fail "a negative number"; fi
+
+# A refusal in such a run decides nothing.
+machine "process 0 4026001 $before"
+cat > child.sh <<EOF
+$speak
+hello
+begin context
+end context
+take 4026002 $before
+line 'fail\tstatus=oom\tphase=model_load\terror=refused\trefused_by=device\trefused_bytes=4096'
+exit 3
+EOF
+sweep one.ini moved
+code_is 3
+rows_match '^dirty\|\|refused\|device\|4096$' status,fits,error,refused_by,refused_bytes phase=run
+
+# --- the card is lost: what is complete stays, the rest is left undone, exit 5 ---
+machine
+cat > child.sh <<EOF
+$speak
+case "\$*" in
+*--batch=3*)
+    hello
+    begin context
+    change append 'fail 15'
+    echo 'CUDA error: unknown error' >&2
+    exit 1 ;;
+esac
+all
+bye
+EOF
+sweep s.ini lost-inside
+code_is 5
+rows_are 'r-batch-1-t1|ok|
+r-batch-2-t1|ok|
+r-batch-3-t1|device_lost|context' run,status,failed_phase phase=run
+rows_match '^the device no longer answers$' warning phase=run status=device_lost
+
+# Lost between two runs: the one that would be next leaves no row.
+machine
+cat > child.sh <<EOF
+$speak
+all
+bye
+EOF
+mkdir path
+cat > path/mpirun <<EOF
+#!/bin/sh
+"$(command -v mpirun)" "\$@"
+code=\$?
+case "\$*" in *--batch=2*) echo 'fail 999' >> "$PWD/machine" ;; esac
+exit \$code
+EOF
+chmod +x path/mpirun
+PATH=$PWD/path:$PATH sweep s.ini between
+code_is 5
+rows_are 'r-batch-1-t1|ok
+r-batch-2-t1|ok' run,status phase=run
+said 'Unknown Error'
+grep -q 'device lost' between/events.log || fail "events.log does not tell"
+nothing_left
