@@ -12,11 +12,14 @@
  * Reads at most `limit` bytes (0: no limit); a longer file is an error. */
 int file_read(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
 /* Reads the last `limit` bytes. */
-int file_read_tail(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
+int file_read_tail(const char *path, size_t limit, struct text *out,
+                   struct text *why) MUST_CHECK;
 /* Creates a new file (refuses an existing one), writes, syncs, closes. */
-int file_create(const char *path, const void *bytes, size_t length, struct text *why) MUST_CHECK;
+int file_create(const char *path, const void *bytes, size_t length,
+                struct text *why) MUST_CHECK;
 /* Replaces by a temporary file beside it, synced and renamed. */
-int file_replace(const char *path, const void *bytes, size_t length, struct text *why) MUST_CHECK;
+int file_replace(const char *path, const void *bytes, size_t length,
+                 struct text *why) MUST_CHECK;
 /* write(2) until all is written. */
 int file_write_all(int fd, const void *bytes, size_t length, const char *path,
                    struct text *why) MUST_CHECK;

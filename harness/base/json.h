@@ -26,7 +26,8 @@ void json_write(const struct json *value, struct text *out);
 void json_release(struct json *value);
 
 /* --- reading: -1 gives the position and reason; duplicate keys are an error --- */
-int json_parse(const char *bytes, size_t length, struct json **out, struct text *why) MUST_CHECK;
+int json_parse(const char *bytes, size_t length, struct json **out,
+               struct text *why) MUST_CHECK;
 const struct json *json_get(const struct json *object, const char *key); /* NULL: absent */
 size_t json_length(const struct json *array_or_object);
 const struct json *json_at(const struct json *array, size_t index);
@@ -36,8 +37,8 @@ bool json_is_null(const struct json *value);
 bool json_is_object(const struct json *value);
 bool json_is_array(const struct json *value);
 /* Typed access; -1 when the value is of another kind (a count must be an integer >= 0; a real
- * written 32.0 is a count 32; text is never a number). Integers above 2^63 - 1 can be written but
- * are refused where a document is read. */
+ * written 32.0 is a count 32; text is never a number). Integers above 2^63 - 1 can be
+ * written but are refused where a document is read. */
 int json_count(const struct json *value, uint64_t *out) MUST_CHECK;
 int json_number(const struct json *value, double *out) MUST_CHECK;
 int json_flag(const struct json *value, bool *out) MUST_CHECK;

@@ -7,7 +7,8 @@
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_NOTE, LOG_DETAIL };
 
-/* -q keeps errors only, the default shows notes, -v shows details. The program name is a prefix. */
+/* -q keeps errors only, the default shows notes, -v shows details. Every line of a message
+ * begins with the program's name. */
 void log_open(const char *program, enum log_level most);
 void log_at(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)

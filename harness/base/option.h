@@ -1,4 +1,4 @@
-/* option: one row per setting; study files, command lines, help texts and records walk the rows.
+/* option: one row per setting; study files, command lines, help and records walk the rows.
  *
  * A table is an array of `struct option` ended by a row whose name is NULL. `offset` says where
  * in the caller's target struct the value lives:
@@ -48,10 +48,10 @@ void option_defaults(const struct option *table, void *target);
 void option_release(const struct option *table, void *target);
 /* The row with this name (hyphen = underscore), or NULL. */
 const struct option *option_find(const struct option *table, const char *name);
-/* Parses `value` into the target. -1: reason in `why` (names the option, its bounds or choices). */
+/* Parses `value` into the target. -1: the reason names the option, its bounds or choices. */
 int option_set(const struct option *option, void *target, const char *value,
                struct text *why) MUST_CHECK;
-/* Appends the value in the option's own grammar ("" when missing): what option_set would take. */
+/* Appends the value in the option's own grammar ("" when missing), as option_set takes it. */
 void option_format(const struct option *option, const void *target, struct text *out);
 /* The nearest name among several tables (NULL-terminated list), or NULL. */
 const char *option_nearest(const struct option *const *tables, const char *name);

@@ -1,4 +1,4 @@
-/* process: starting a child that cannot outlive us, waiting for it, and ending its whole tree. */
+/* process: starting a child that cannot outlive us, waiting for it, ending its whole tree. */
 #ifndef HIGHWATER_BASE_PROCESS_H
 #define HIGHWATER_BASE_PROCESS_H
 
@@ -11,9 +11,9 @@
 struct process_plan {
     const char *const *argv;         /* NULL-terminated; argv[0] is a path or found in PATH */
     const char *const *environment;  /* NULL-terminated "NAME=value" added or replaced */
-    const char *const *drop_prefixes; /* NULL-terminated; variables with these prefixes removed */
+    const char *const *drop_prefixes; /* NULL-terminated; such variables are removed */
     const char *folder;              /* working folder, NULL: ours */
-    const char *output_path;         /* standard output to this file (created, appended) or NULL: null device */
+    const char *output_path;         /* standard output is appended to it; NULL: null device */
     const char *error_path;          /* standard error likewise */
     int death_signal;                /* sent when we die; 0: none */
     int oom_score;                   /* oom_score_adj 0..1000, raised only */
@@ -32,9 +32,10 @@ int process_wait(pid_t pid, int pidfd, uint64_t deadline_ns, int *status) MUST_C
 
 /* Makes this process the reaper of orphaned descendants. */
 void process_become_reaper(void);
-/* SIGKILLs and reaps every descendant (also after setsid or a double fork) until none is left or
- * the deadline passes; needs process_become_reaper(). Returns how many were killed; -1 when some
- * would not die. `spare` is a pid not to touch, or 0. */
+/* SIGKILLs and reaps every descendant (after setsid or a double fork too) until none is left
+ * or the deadline passes; needs process_become_reaper(). Returns how many were killed, without
+ * those that had ended by themselves; -1 when some would not die. `spare`, unless 0, is a pid
+ * that is left alone with its descendants. */
 int process_sweep(pid_t spare, uint64_t deadline_ns);
 
 #endif

@@ -41,8 +41,8 @@ char *text_detach(struct text *text) MUST_CHECK;
 
 /* Appends bytes as one printable line of valid UTF-8: newline, carriage return, tab, NUL and
  * backslash become \n \r \t \0 \\, other control characters (C1 and the line separators of
- * Unicode too) and invalid UTF-8 become \xNN, byte by byte. Stops at a whole character or escape
- * before `limit` output bytes (0: no limit). */
+ * Unicode too) and invalid UTF-8 become \xNN, byte by byte. Stops at a whole character or
+ * escape before `limit` output bytes (0: no limit). */
 void text_add_escaped(struct text *text, const void *bytes, size_t length, size_t limit);
 
 /* Appends what text_add_escaped was given. -1: not such a text, nothing appended. */

@@ -1,8 +1,8 @@
 /* units: the one strict number grammar of highwater, and numbers for people.
  *
- * Every parser consumes the whole string or fails, checks overflow, and leaves *out untouched on
- * failure. Return 0, or -1 with a reason of one line appended to `why` (which names no file; the
- * caller adds it).
+ * Every parser consumes the whole string or fails, checks overflow, and leaves *out untouched
+ * on failure. Return 0, or -1 with a reason of one line appended to `why` (which names no file;
+ * the caller adds it).
  *
  *   count     digits, no sign, no leading zero ("0" itself is allowed)
  *   size      count directly followed by nothing, B, kB, MB, GB, TB (powers of 1000),

@@ -1,9 +1,9 @@
 /* live: the page where a child's counters outlive it.
  *
- * A small file on a memory file system (path in HIGHWATER_LIVE), created and sized by the rank
- * before the child starts, mapped by both. A slot per process and device: the child claims one,
- * updates it under a sequence lock at every block, and the rank copies it out whenever it wants,
- * also after the child was killed in the middle of a phase.
+ * A small file on a memory file system (path in HIGHWATER_LIVE), created and sized by the
+ * rank before the child starts, mapped by both. A slot per process and device: the child
+ * claims one, updates it under a sequence lock at every block, and the rank copies it out
+ * whenever it wants, also after the child was killed in the middle of a phase.
  */
 #ifndef HIGHWATER_PROTOCOL_LIVE_H
 #define HIGHWATER_PROTOCOL_LIVE_H

@@ -21,8 +21,8 @@
  * with partial = yes when it was cut off (live counters; no end values; no status: that is the
  * rank's to say) or failed. A failure outside any phase has a row of its own, with or without a
  * phase's name. A phase that ended without a status is ok. Only the first fail counts, nothing
- * but bye counts after it; such lines, an end that was not begun and a phase named "run" are bad
- * lines. Texts are cut at 500 bytes. Verbs that are not ours belong to a newer speaker and are skipped. */
+ * but bye counts after it; such lines, an end that was not begun and a phase named "run" are
+ * bad lines. Texts are cut at 500 bytes. Verbs of newer speakers are skipped. */
 struct phase_record {
     struct row hello;  /* what the child said of itself */
     bool said_hello;
@@ -33,8 +33,8 @@ struct phase_record {
     size_t count;
     size_t bad_lines;
 };
-/* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path` may
- * be NULL. -1: phase file unreadable, longer than 64 MiB, or with more than 65,536 phases. */
+/* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path`
+ * may be NULL. -1: phase file unreadable, longer than 64 MiB, or of more than 65,536 phases. */
 int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
                 struct text *why) MUST_CHECK;
 void phase_record_release(struct phase_record *record);

@@ -27,16 +27,16 @@ enum results_outcome {
     RESULTS_IN_USE = -3, /* another driver holds the lock */
 };
 
-/* Creates the folder and its files (rows.csv with its header, the frozen study, the environment)
- * and takes the lock. The folder appears under its name only when all of it is on the disk;
+/* Creates the folder and its files (rows.csv with its header, frozen study, environment) and
+ * takes the lock. The folder appears under its name only when all of it is on the disk;
  * nothing is left behind on failure. */
 enum results_outcome results_create(struct results *results, const char *folder,
                                     const struct text *study, const struct text *environment,
                                     struct text *why) MUST_CHECK;
 
-/* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back to
- * the last whole run. A run is whole when it has a closing row of each of its ranks. What is cut
- * is kept beside it (rows.cut-1.csv, …) and told in `said`. Memory grows with runs, not with
+/* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back
+ * to the last whole run. A run is whole when it has a closing row of each of its ranks. What is
+ * cut is kept beside it (rows.cut-1.csv, …) and told in `said`. Memory grows with runs, not with
  * rows. The caller releases what it gets. */
 struct results_reopened {
     struct run_set done;

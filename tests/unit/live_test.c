@@ -41,7 +41,7 @@ static int leave_folder(void **state)
 
 static struct live_page *open_new(void)
 {
-    struct live_page *page;
+    struct live_page *page = NULL;
     struct text why = TEXT_INIT;
     unlink("page");
     if (live_create("page", &why) != 0 || live_open("page", &page, &why) != 0)
