@@ -35,9 +35,9 @@ enum results_outcome results_create(struct results *results, const char *folder,
                                     struct text *why) MUST_CHECK;
 
 /* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back
- * to the last whole run. A run is whole when it has a closing row of each of its ranks. What is
- * cut is kept beside it (rows.cut-1.csv, …) and told in `said`. Memory grows with runs, not with
- * rows. The caller releases what it gets. */
+ * to the last whole run. A run is whole when its last rows are a closing row of each of its
+ * ranks. What is cut is kept beside it (rows.cut-1.csv, ...) and told in `said`. Memory grows
+ * with runs, not with rows. The caller releases what it gets. */
 struct results_reopened {
     struct run_set done;
     uint64_t rows;      /* of whole runs */

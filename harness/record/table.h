@@ -15,11 +15,11 @@ void table_add_header(struct text *out);
 void table_add_row(struct text *out, const struct row *row);
 
 /* Reads a table strictly. `each` gets every row and the byte offset behind it; return false to
- * stop. The header must be exactly ours, or a prefix of ours (an older file: later columns stay
- * empty) when `allow_older`. Stops at the first row that is torn, has another number of fields, a
- * NUL, an ill-typed cell or an unknown status: good_end is then the offset behind the last good
- * row (0: the header itself is torn), torn is true and 0 is returned. -1: not our table, or
- * unreadable. */
+ * stop. The header must be exactly ours, or a prefix of ours (an older file: later columns
+ * stay empty) when `allow_older`. Stops at the first row that is torn, has another number of
+ * fields, a NUL, an ill-typed cell or an unknown status: good_end is then the offset behind
+ * the last good row (0: the header itself is torn), torn is true and 0 is returned. -1: not
+ * our table, or unreadable. */
 struct table_reading {
     uint64_t good_end; /* bytes */
     bool torn;
@@ -33,9 +33,9 @@ int table_read(const char *path, bool allow_older,
 /* CSV of anything else (replay, columns): plain quoting helpers over the same library. */
 void csv_add_text(struct text *out, const char *value); /* quoted and guarded */
 void csv_add_count(struct text *out, uint64_t value);
-/* Reads any CSV: `each` gets every record; fields are NUL-terminated, valid during the call, the
- * guard's apostrophe still on them. Returning -1 from `each` stops, without a reason of ours.
- * *line (1-based) is where the record of an error begins. */
+/* Reads any CSV: `each` gets every record; fields are NUL-terminated, valid during the call,
+ * the guard's apostrophe still on them. Returning -1 from `each` stops, without a reason of
+ * ours. *line (1-based) is where the record of an error begins. */
 int csv_read(const char *path,
              int (*each)(void *user, char **fields, size_t count, uint64_t line), void *user,
              uint64_t *line, struct text *why) MUST_CHECK;
