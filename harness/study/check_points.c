@@ -62,6 +62,27 @@ static void check_sweep(const struct document *document, const struct study *stu
     text_release(&why);
 }
 
+/* Its ends stand for all that a search may run. */
+static void check_boundary(const struct document *document, const struct study *study,
+                           const struct study_boundary *boundary, struct complaints *complaints)
+{
+    const uint64_t ends[] = {boundary->from, boundary->to};
+    struct text why = TEXT_INIT, section = TEXT_INIT;
+    struct point point = study->point;
+    text_setf(&section, "boundary %s", dimension_facts[boundary->dimension].name);
+    for (size_t i = 0; i < 2; i++) {
+        point.value[boundary->dimension] = reading_of(ends[i]);
+        text_clear(&why);
+        if (check_point(study, &point, &why) != 0)
+            complain(complaints,
+                     document_line(document, text_string(&section), i ? "to" : "from"),
+                     "[%s]: %llu: %s", text_string(&section), (unsigned long long)ends[i],
+                     text_string(&why));
+    }
+    text_release(&section);
+    text_release(&why);
+}
+
 static void check_amount(const struct document *document, const struct study *study,
                          struct complaints *complaints)
 {
@@ -92,4 +113,6 @@ void study_check_points(const struct document *document, const struct study *stu
     check_inputs(document, study, complaints);
     for (size_t i = 0; i < study->sweep_count; i++)
         check_sweep(document, study, &study->sweeps[i], complaints);
+    for (size_t i = 0; i < study->boundary_count; i++)
+        check_boundary(document, study, &study->boundaries[i], complaints);
 }

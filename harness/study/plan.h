@@ -52,6 +52,12 @@ int plan_predict(const struct study *study, const struct point *point, struct re
                  uint64_t overhead, struct prediction *prediction, struct text *why) MUST_CHECK;
 void prediction_release(struct prediction *prediction);
 
+/* The largest value of a boundary that is predicted to fit, or its first when none is; missing
+ * when the capacity is. Larger points are taken not to fit where smaller ones do not. */
+int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
+                        struct reading capacity, uint64_t overhead, struct reading *guess,
+                        struct text *why) MUST_CHECK;
+
 /* Fills the cells of group "what", dimensions, settings and identity that the study and the run
  * decide (not rank, phase, counters or placement). */
 void plan_describe(const struct study *study, const struct plan_run *run, struct row *row);

@@ -148,3 +148,40 @@ void prediction_release(struct prediction *prediction)
     text_release(&prediction->failed_phase);
     *prediction = (struct prediction){.failed_phase = TEXT_INIT};
 }
+
+static int fits_at(const struct study *study, const struct study_boundary *boundary,
+                   uint64_t value, struct reading capacity, uint64_t overhead, bool *fits,
+                   struct text *why)
+{
+    struct point point = study->point;
+    struct prediction prediction;
+    point.value[boundary->dimension] = reading_of(value);
+    if ((study->workload->check && study->workload->check(&point, study->options, why) != 0) ||
+        plan_predict(study, &point, capacity, overhead, &prediction, why) != 0)
+        return -1;
+    *fits = prediction.fits;
+    prediction_release(&prediction);
+    return 0;
+}
+
+int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
+                        struct reading capacity, uint64_t overhead, struct reading *guess,
+                        struct text *why)
+{
+    if (!capacity.known) {
+        *guess = reading_missing();
+        return 0;
+    }
+    /* Numbers of values, the first one taken to fit: it stands for itself when none does. */
+    uint64_t low = 0, high = (boundary->to - boundary->from) / boundary->step + 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        bool fits;
+        if (fits_at(study, boundary, boundary->from + middle * boundary->step, capacity,
+                    overhead, &fits, why) != 0)
+            return -1;
+        *(fits ? &low : &high) = middle;
+    }
+    *guess = reading_of(boundary->from + low * boundary->step);
+    return 0;
+}

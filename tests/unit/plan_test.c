@@ -383,6 +383,38 @@ static void test_ten_thousand_points(void **state)
     study_release(&study);
 }
 
+/* The guess is what looking at every value finds. */
+static void test_guess_of_a_boundary(void **state)
+{
+    (void)state;
+    struct study study;
+    struct text why = TEXT_INIT;
+    make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    for (uint64_t mib = 33; mib < 70; mib += 3) {
+        const struct study_boundary boundary = {
+            .dimension = DIMENSION_batch, .from = 3, .to = 300, .step = 7};
+        struct reading guess = reading_missing();
+        uint64_t largest = 3;
+        for (uint64_t value = 3; value <= 300; value += 7) {
+            struct prediction prediction;
+            struct point point = study.point;
+            point.value[DIMENSION_batch] = reading_of(value);
+            assert_int_equal(
+                plan_predict(&study, &point, reading_of(mib << 20), 0, &prediction, &why), 0);
+            largest = prediction.fits ? value : largest;
+            prediction_release(&prediction);
+        }
+        assert_int_equal(
+            plan_guess_boundary(&study, &boundary, reading_of(mib << 20), 0, &guess, &why), 0);
+        assert_int_equal(guess.value, largest);
+        assert_int_equal(
+            plan_guess_boundary(&study, &boundary, reading_missing(), 0, &guess, &why), 0);
+        assert_false(guess.known);
+    }
+    study_release(&study);
+    text_release(&why);
+}
+
 /* --- description --- */
 
 static void test_describe(void **state)
@@ -464,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_no_capacity),
         cmocka_unit_test(test_huge_points_end),
         cmocka_unit_test(test_ten_thousand_points),
+        cmocka_unit_test(test_guess_of_a_boundary),
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_options),
     };
