@@ -14,6 +14,13 @@
 #define PAGE_TOKENS 16u     /* of the paged cache */
 #define HEAD_DIM_LIMIT 256u /* the widest head that the attention kernels take */
 
+/* `array` moved on by so many elements. */
+static inline struct array array_at(struct array array, uint64_t elements)
+{
+    array.address += elements * dtype_bytes(array.dtype);
+    return array;
+}
+
 /* On the device, so that a recorded step can be played again. */
 struct decoder_state {
     uint32_t position;  /* of the token that the next step reads: tokens cached per row */

@@ -147,14 +147,16 @@ static void choose_workload(const struct document *document, struct study *study
         }
     }
     struct text reason = TEXT_INIT;
+    const char *nearest = text_nearest(study->workload_name, names);
     text_add(&reason, "workload: \"");
     text_add_escaped(&reason, study->workload_name, strlen(study->workload_name), 60);
-    text_add(&reason, "\" is none of");
-    for (size_t i = 0; i < count; i++)
+    text_add(&reason, nearest ? "\" is unknown" : "\" is none of");
+    for (size_t i = 0; i < count && !nearest; i++)
         text_addf(&reason, "%s %s", i ? "," : "", names[i]);
-    const char *nearest = text_nearest(study->workload_name, names);
     if (nearest)
         text_addf(&reason, "; did you mean \"%s\"?", nearest);
+    if (study->workload_name[0] == '\0')
+        text_setf(&reason, "workload: a name is missing");
     complain(complaints, line, "%s", text_string(&reason));
     text_release(&reason);
 }
@@ -165,11 +167,20 @@ static void take_own_section(const struct document *document, struct study *stud
     const struct workload *workload = study->workload;
     if (!workload || !workload->options)
         return;
+    const struct option layers[] = {point_options[DIMENSION_layers], {.name = NULL}};
+    const struct document_section *own = document_find(document, workload->name);
+    const struct document_section *point = document_find(document, "point");
+    bool has_layers = workload->dimensions >> DIMENSION_layers & 1;
+    const struct document_key *again =
+        own && point && section_find(point, "layers") ? section_find(own, "layers") : NULL;
     study->options = xcalloc(1, workload->options_size);
     option_defaults(workload->options, study->options);
-    struct study_scope scopes[] = {{workload->options, study->options}, {NULL, NULL}};
-    study_take_section(document_find(document, workload->name), workload->name, scopes,
-                       complaints);
+    struct study_scope scopes[] = {{workload->options, study->options},
+                                   {has_layers ? layers : NULL, &study->point},
+                                   {NULL, NULL}};
+    study_take_section(own, workload->name, scopes, complaints);
+    if (again && has_layers)
+        complain(complaints, again->line, "layers: given in [point] too");
 }
 
 void study_check_dimensions(const struct document_section *section, const struct study *study,
@@ -195,6 +206,7 @@ void study_fill(const struct document *document, struct study *study,
     for (int i = 0; i < DIMENSIONS; i++)
         study->point.value[i].known = study->workload && study->workload->dimensions >> i & 1;
     study_check_dimensions(document_find(document, "point"), study, complaints);
+    fix_dimensions(document, study);
     for (size_t i = 0; i < document->count; i++)
         study_take_named(&document->sections[i], study, complaints);
 }

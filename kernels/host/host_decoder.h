@@ -18,11 +18,4 @@ enum outcome host_attend_cache(struct math *math, const struct cache_attention *
 enum outcome host_take_pages(struct math *math, const struct paging *of);
 enum outcome host_copy_rows(struct math *math, const struct row_copy *of);
 
-/* `array` moved on by so many elements. */
-static inline struct array array_at(struct array array, uint64_t elements)
-{
-    array.address += elements * dtype_bytes(array.dtype);
-    return array;
-}
-
 #endif

@@ -25,6 +25,7 @@ static void row_of_phase(const struct session *session, struct row *row)
         row_set_count(row, COLUMN_repeat, session->repeat);
     row_set_reading(row, COLUMN_processed_batch, session->processed_batch);
     row_set_reading(row, COLUMN_processed_context, session->processed_context);
+    row_set_reading(row, COLUMN_processed_generated, session->processed_generated);
     counters_to_row(&session->counters, row);
 }
 
@@ -181,6 +182,11 @@ void session_processed(struct session *session, uint64_t batch, uint64_t context
 {
     session->processed_batch = reading_of(batch);
     session->processed_context = reading_of(context);
+}
+
+void session_generated(struct session *session, uint64_t tokens)
+{
+    session->processed_generated = reading_of(tokens);
 }
 
 /* CUDA gives the UUID of a MIG instance without saying that it is one, so GPU- or MIG- does not

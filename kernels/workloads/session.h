@@ -61,6 +61,7 @@ void session_report(struct session *session, const struct phase_result *result);
 void session_end(struct session *session, uint64_t tokens);
 /* What is really processed, read off the tensors that hold it; in all rows from then on. */
 void session_processed(struct session *session, uint64_t batch, uint64_t context);
+void session_generated(struct session *session, uint64_t tokens);
 
 /* --- tensors ----------------------------------------------------------------------------- */
 /* Never NULL. The session owns it until session_release(). `name` is borrowed. */

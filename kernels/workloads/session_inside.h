@@ -31,7 +31,7 @@ struct session {
     uint64_t repeat, started_ns;
     struct reading duration_ns;
     struct counters counters;
-    struct reading processed_batch, processed_context;
+    struct reading processed_batch, processed_context, processed_generated;
 
     struct tensor **live; /* in the order in which they were taken */
     size_t live_count, live_room;

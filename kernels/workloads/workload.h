@@ -24,6 +24,9 @@ struct workload {
     size_t options_size;
     /* Checks the point and options together; -1: reason. */
     int (*check)(const struct point *point, const void *options, struct text *why);
+    /* The value that the options give a dimension (a model has a width of its own); missing: the
+     * point decides. NULL: they give none. */
+    struct reading (*fixed)(enum dimension dimension, const void *options);
     /* Runs all phases; failures are sticky in the session. */
     void (*run)(struct session *session);
     /* Arithmetic of weights and KV bytes; missing where it has no such notion. */

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-extern const struct workload workload_dense;
+extern const struct workload workload_decoder, workload_dense;
 
-const struct workload *const workloads[] = {&workload_dense, NULL};
+const struct workload *const workloads[] = {&workload_dense, &workload_decoder, NULL};
 
 const struct workload *workload_find(const char *name)
 {

@@ -1,0 +1,259 @@
+/* decoder_shape.c: options and point → network, checked. */
+#include "harness/base/units.h"
+#include "harness/estimate/estimate.h"
+#include "kernels/workloads/decoder.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#define AT(field) .offset = offsetof(struct decoder_options, field)
+#define COUNT(field, most) OPTION_COUNT, AT(field), .maximum = most, .fallback = "0"
+static const char *const layouts[] = {"static", "grow", "paged", NULL};
+static const char *const kv_dtypes[] = {"same", "int8", NULL};
+static const char *const formats[] = {"same", "float32", "float16", "bfloat16",
+                                      "int8", "int4",    NULL};
+
+/* The first NETWORK_OPTIONS say what a model's folder says itself. */
+enum { NETWORK_OPTIONS = 10 };
+const struct option decoder_options[] = {
+    {"heads", COUNT(heads, 1u << 14), .help = "N: query heads; 0: by the rule"},
+    {"kv_heads", COUNT(kv_heads, 1u << 14), .help = "N: key-value heads; 0: by the rule"},
+    {"head_dim", COUNT(head_dim, HEAD_DIM_LIMIT),
+     .help = "N: features of a head; 0: by the rule"},
+    {"intermediate", COUNT(intermediate, 1u << 22),
+     .help = "N: inner features; 0: by the rule"},
+    {"vocabulary", COUNT(vocabulary, 1u << 26), .help = "N: tokens known; 0: 128256"},
+    {"window", COUNT(window, 0),
+     .help = "N: tokens that a token sees, itself included; 0: all"},
+    {"rope_theta", OPTION_REAL, AT(rope_theta), .fallback = "500000", .help = "X: rotary base"},
+    {"norm_eps", OPTION_REAL, AT(norm_eps), .fallback = "0.00001", .help = "X: of RMS norms"},
+    {"tied_embeddings", OPTION_FLAG, AT(tied_embeddings), .fallback = "no",
+     .help = "the output head is the embedding"},
+    {"qkv_bias", OPTION_FLAG, AT(qkv_bias), .fallback = "no",
+     .help = "query, key and value projections have a bias"},
+    {"model", OPTION_TEXT, AT(model), .fallback = "",
+     .help = "FOLDER with config.json: its network, and its weights if they are there"},
+    {"prompt", OPTION_TEXT, AT(prompt), .fallback = "",
+     .help =
+         "FILE: JSON with \"prompt\", a list of token numbers for each row of each request"},
+    {"answer", OPTION_TEXT, AT(answer), .fallback = "",
+     .help = "FILE to make: JSON with the first pass's \"last_logits\" and \"greedy\" tokens"},
+    {"kv_layout", OPTION_CHOICE, AT(kv_layout), .choices = layouts, .fallback = "static",
+     .help = "the cache: all of it at once, grown by copies, or pages of 16 tokens"},
+    {"kv_window", OPTION_COUNT, AT(kv_window), .fallback = "0",
+     .help = "N: tokens kept (and seen) per row; 0: all"},
+    {"kv_dtype", OPTION_CHOICE, AT(kv_dtype), .choices = kv_dtypes, .fallback = "same",
+     .help = "of the cache", .not_yet = "not yet"},
+    {"kv_offload", OPTION_FLAG, AT(kv_offload), .fallback = "no",
+     .help = "the cache in host memory", .not_yet = "not yet"},
+    {"weight_format", OPTION_CHOICE, AT(weight_format), .choices = formats, .fallback = "same",
+     .help = "of stored weights; same: the dtype"},
+    {NULL},
+};
+
+const char decoder_rule[] =
+    "decoder without a model: head_dim = 128 (below a width of 128: the width, even), "
+    "heads = width / head_dim rounded up, kv_heads = the largest divisor of heads up to "
+    "heads / 4, intermediate = 3.5 * width rounded up to a multiple of 64, vocabulary 128256; "
+    "width 4096 and 32 layers make 8.03 billion parameters. kv_window bounds what is kept and "
+    "seen, window only what is seen";
+
+const char *decoder_format(const struct decoder_options *options)
+{
+    return options->weight_format ? formats[options->weight_format] : NULL;
+}
+
+/* --- the rule
+ * --------------------------------------------------------------------------------- */
+
+static uint64_t or_rule(uint64_t asked, uint64_t rule)
+{
+    return asked ? asked : rule;
+}
+
+static uint64_t divisor_up_to(uint64_t of, uint64_t most)
+{
+    for (uint64_t d = most; d > 1; d--)
+        if (of % d == 0)
+            return d;
+    return 1;
+}
+
+static void by_rule(const struct point *point, const struct decoder_options *options,
+                    struct model_config *out)
+{
+    uint64_t width = point->value[DIMENSION_width].value;
+    uint64_t head_dim = or_rule(options->head_dim, width < 128 ? width + width % 2 : 128);
+    uint64_t heads = or_rule(options->heads, (width + head_dim - 1) / head_dim);
+    *out = (struct model_config){
+        .architecture = "rule",
+        .width = width,
+        .layers = point->value[DIMENSION_layers].value,
+        .heads = heads,
+        .kv_heads = or_rule(options->kv_heads, divisor_up_to(heads, heads / 4)),
+        .head_dim = head_dim,
+        .intermediate = or_rule(options->intermediate, (7 * width + 127) / 128 * 64),
+        .vocabulary = or_rule(options->vocabulary, 128256),
+        .norm_eps = options->norm_eps,
+        .rope_theta = options->rope_theta,
+        .rope_factor = 1,
+        .tied_embeddings = options->tied_embeddings,
+        .qkv_bias = options->qkv_bias,
+        .window = options->window};
+    if (options->window)
+        memset(out->windowed, 0xff, sizeof(out->windowed));
+}
+
+/* With a model's folder nothing about the network may be asked for beside it. */
+static int check_model_alone(const struct decoder_options *options, struct text *why)
+{
+    struct text given = TEXT_INIT;
+    int result = 0;
+    for (int i = 0; i < NETWORK_OPTIONS && result == 0; i++) {
+        struct decoder_options usual = {0};
+        struct text fallback = TEXT_INIT;
+        text_clear(&given);
+        result = option_set(&decoder_options[i], &usual, decoder_options[i].fallback, why);
+        option_format(&decoder_options[i], options, &given);
+        option_format(&decoder_options[i], &usual, &fallback);
+        if (result == 0 && strcmp(text_string(&given), text_string(&fallback)) != 0) {
+            text_addf(why, "%s: the model's folder decides it", decoder_options[i].name);
+            result = -1;
+        }
+        text_release(&fallback);
+    }
+    text_release(&given);
+    return result;
+}
+
+static bool has_model(const struct decoder_options *options)
+{
+    return options->model && options->model[0];
+}
+
+int decoder_shape(const struct point *point, const struct decoder_options *options,
+                  struct model_config *out, struct text *why)
+{
+    struct model_config shape;
+    if (!has_model(options)) {
+        by_rule(point, options, &shape);
+        if (model_config_check(&shape, why) != 0)
+            return -1;
+    } else if (check_model_alone(options, why) != 0 ||
+               model_config_read(options->model, &shape, why) != 0) {
+        return -1;
+    }
+    if (shape.head_dim > HEAD_DIM_LIMIT) {
+        text_addf(why, "head_dim %" PRIu64 " above %u: not yet", shape.head_dim,
+                  HEAD_DIM_LIMIT);
+        return -1;
+    }
+    *out = shape;
+    return 0;
+}
+
+struct reading decoder_fixed(enum dimension dimension, const void *options)
+{
+    const struct decoder_options *of = options;
+    struct model_config shape;
+    struct text why = TEXT_INIT;
+    struct reading value = reading_missing();
+    if (has_model(of) && (dimension == DIMENSION_width || dimension == DIMENSION_layers) &&
+        model_config_read(of->model, &shape, &why) == 0)
+        value = reading_of(dimension == DIMENSION_width ? shape.width : shape.layers);
+    text_release(&why);
+    return value;
+}
+
+/* --- bounds
+ * ----------------------------------------------------------------------------------- */
+
+/* A block of the GPU's grid for each token of a request; a coordinate of the generator. */
+static int check_counts(const struct point *point, struct text *why)
+{
+    static const struct {
+        enum dimension dimension;
+        uint64_t most;
+    } bounds[] = {{DIMENSION_batch, 1u << 20},
+                  {DIMENSION_context, 1u << 28},
+                  {DIMENSION_sequences, 1u << 20},
+                  {DIMENSION_generated, 1u << 24}};
+    uint64_t rows, tokens;
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        struct reading value = point->value[bounds[i].dimension];
+        if (value.known && value.value && value.value <= bounds[i].most)
+            continue;
+        text_addf(why, "decoder: %s must be 1 to %" PRIu64,
+                  dimension_facts[bounds[i].dimension].name, bounds[i].most);
+        return -1;
+    }
+    rows = point->value[DIMENSION_batch].value * point->value[DIMENSION_sequences].value;
+    tokens = point->value[DIMENSION_batch].value * point->value[DIMENSION_context].value;
+    if (rows > 1u << 22 || tokens > 1u << 30) {
+        text_addf(why, "decoder: %s are more than the kernels count",
+                  tokens > 1u << 30 ? "batch * context tokens" : "batch * sequences rows");
+        return -1;
+    }
+    return 0;
+}
+
+static int check_fixed(const struct point *point, const struct decoder_options *options,
+                       const struct model_config *shape, struct text *why)
+{
+    uint64_t width = point->value[DIMENSION_width].value;
+    uint64_t layers = point->value[DIMENSION_layers].value;
+    if (width != shape->width || layers != shape->layers) {
+        text_addf(why,
+                  "%s has width %" PRIu64 " and %" PRIu64 " layers; asked for are %" PRIu64
+                  " and %" PRIu64,
+                  options->model, shape->width, shape->layers, width, layers);
+        return -1;
+    }
+    return 0;
+}
+
+int decoder_check(const struct point *point, const void *options, struct text *why)
+{
+    struct model_config shape;
+    const char *format = decoder_format(options);
+    if (format && text_starts_with(format, "int")) {
+        text_addf(why, "weight_format %s: not yet", format);
+        return -1;
+    }
+    if (check_counts(point, why) != 0 || decoder_shape(point, options, &shape, why) != 0)
+        return -1;
+    return check_fixed(point, options, &shape, why);
+}
+
+/* --- arithmetic
+ * ------------------------------------------------------------------------------- */
+
+void decoder_estimate(const struct point *point, int dtype, const void *options,
+                      struct reading *weights, struct reading *kv)
+{
+    const struct decoder_options *of = options;
+    struct model_config shape;
+    struct text why = TEXT_INIT;
+    uint64_t bits = 8 * dtype_bytes((enum dtype)dtype), bytes;
+    *weights = *kv = reading_missing();
+    if (decoder_shape(point, of, &shape, &why) == 0) {
+        struct estimate_cache cache = {.layers = shape.layers,
+                                       .kv_heads = shape.kv_heads,
+                                       .head_dim = shape.head_dim,
+                                       .context = point->value[DIMENSION_context].value +
+                                                  point->value[DIMENSION_generated].value,
+                                       .sequences = point->value[DIMENSION_batch].value *
+                                                    point->value[DIMENSION_sequences].value,
+                                       .bits = bits};
+        if (of->kv_window && of->kv_window < cache.context)
+            cache.context = of->kv_window;
+        if (of->kv_layout == KV_PAGED)
+            cache.context = (cache.context + PAGE_TOKENS - 1) / PAGE_TOKENS * PAGE_TOKENS;
+        if (estimate_weights(model_config_parameters(&shape), bits, &bytes, &why) == 0)
+            *weights = reading_of(bytes);
+        if (estimate_cache(&cache, &bytes, &why) == 0)
+            *kv = reading_of(bytes);
+    }
+    text_release(&why);
+}
