@@ -153,7 +153,7 @@ static uint64_t alignment_of(const struct product *of)
     return alignment < 256 ? alignment : 256;
 }
 
-static const struct plan *plan_for(struct blas *blas, const struct product *of)
+static struct plan *plan_for(struct blas *blas, const struct product *of)
 {
     struct plan wanted = {.rows = of->rows,
                           .in = of->in,
@@ -163,7 +163,7 @@ static const struct plan *plan_for(struct blas *blas, const struct product *of)
                           .result = of->y.dtype};
     size_t kept = blas->plans < PLANS ? blas->plans : PLANS;
     for (size_t i = 0; i < kept; i++) {
-        const struct plan *plan = &blas->plan[i];
+        struct plan *plan = &blas->plan[i];
         if (plan->rows == wanted.rows && plan->in == wanted.in && plan->out == wanted.out &&
             plan->alignment == wanted.alignment && plan->dtype == wanted.dtype &&
             plan->result == wanted.result)
@@ -176,8 +176,9 @@ static const struct plan *plan_for(struct blas *blas, const struct product *of)
     return plan;
 }
 
-static enum outcome multiply_biased(struct math *math, struct blas *blas,
-                                    const struct plan *plan, const struct product *of)
+/* OUTCOME_OK with plan->possible taken back: the library would not after all. */
+static enum outcome multiply_biased(struct math *math, struct blas *blas, struct plan *plan,
+                                    const struct product *of)
 {
     const float one = 1, zero = 0;
     const void *bias = (const void *)(uintptr_t)of->bias.address;
@@ -191,38 +192,38 @@ static enum outcome multiply_biased(struct math *math, struct blas *blas,
                            (const void *)(uintptr_t)of->x.address, plan->x, &zero, y, plan->y,
                            y, plan->y, &plan->algorithm, (void *)(uintptr_t)math->workspace,
                            WORKSPACE_BYTES, device_cuda_stream(math->device));
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        plan->possible = false;
+        return OUTCOME_OK;
+    }
     return judge(math->device, status, "cublasLtMatmul");
-}
-
-enum outcome blas_project(struct math *math, struct blas *blas, const struct projection *of)
-{
-    const float one = 1, kept = of->add ? 1 : 0;
-    cudaDataType_t type = type_of(of->x.dtype);
-    int64_t in = (int64_t)of->in, out = (int64_t)of->out;
-    cublasStatus_t status = cublasGemmEx_64(
-        blas->handle, CUBLAS_OP_T, CUBLAS_OP_N, out, (int64_t)of->rows, in, &one,
-        (const void *)(uintptr_t)of->w.address, type, in,
-        (const void *)(uintptr_t)of->x.address, type, (int64_t)of->stride, &kept,
-        (void *)(uintptr_t)of->y.address, type_of(of->y.dtype), out, CUBLAS_COMPUTE_32F,
-        CUBLAS_GEMM_DEFAULT);
-    return judge(math->device, status, "cublasGemmEx");
 }
 
 static enum outcome multiply_plain(struct math *math, struct blas *blas,
                                    const struct product *of)
 {
-    struct projection plain = {.y = of->y, .x = of->x, .w = of->w, .rows = of->rows,
-                               .in = of->in, .out = of->out, .stride = of->in};
+    struct projection plain = {.y = of->y,
+                               .x = of->x,
+                               .w = of->w,
+                               .rows = of->rows,
+                               .in = of->in,
+                               .out = of->out,
+                               .stride = of->in};
     return blas_project(math, blas, &plain);
 }
 
 enum outcome blas_multiply(struct math *math, struct blas *blas, const struct product *product,
                            bool *biased)
 {
-    const struct plan *plan = product->bias.address ? plan_for(blas, product) : NULL;
-    *biased = plan && plan->possible;
-    return *biased ? multiply_biased(math, blas, plan, product)
-                   : multiply_plain(math, blas, product);
+    struct plan *plan = product->bias.address ? plan_for(blas, product) : NULL;
+    if (plan && plan->possible) {
+        enum outcome outcome = multiply_biased(math, blas, plan, product);
+        *biased = plan->possible;
+        if (outcome != OUTCOME_OK || *biased)
+            return outcome;
+    }
+    *biased = false;
+    return multiply_plain(math, blas, product);
 }
 
 /* --- life -------------------------------------------------------------------------------- */

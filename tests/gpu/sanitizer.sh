@@ -6,7 +6,7 @@ command -v compute-sanitizer > /dev/null || { echo "skipped: no compute-sanitize
 ls /dev/nvidia[0-9]* > /dev/null 2>&1 || { echo "skipped: no device"; exit 77; }
 
 check() {
-    compute-sanitizer --tool memcheck --error-exitcode 99 "$workload" dense --backend=cuda \
+    compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 99 "$workload" dense --backend=cuda \
         --warmup=1 --repeats=1 "$@" > log 2>&1 || code=$?
 }
 for dtype in float32 float16 bfloat16; do
