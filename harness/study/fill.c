@@ -194,6 +194,18 @@ void study_check_dimensions(const struct document_section *section, const struct
     }
 }
 
+/* What the workload's options decide (a model's own width) unless [point] says it too; whether the
+ * two agree is for the workload to check. */
+static void fix_dimensions(const struct document *document, struct study *study)
+{
+    const struct document_section *point = document_find(document, "point");
+    for (int i = 0; i < DIMENSIONS && study->workload && study->workload->fixed; i++) {
+        struct reading fixed = study->workload->fixed((enum dimension)i, study->options);
+        if (fixed.known && !section_find(point, dimension_facts[i].name))
+            study->point.value[i] = fixed;
+    }
+}
+
 void study_fill(const struct document *document, struct study *study,
                 struct complaints *complaints)
 {
