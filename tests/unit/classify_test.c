@@ -1,0 +1,249 @@
+#include "harness/launch/classify.h"
+#include "harness/launch/oomkill.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define EXIT(code) ((code) << 8)
+
+static const struct phase_record silent = {.hello = ROW_INIT};
+
+/* An ending with these last words; the caller releases the verdict's texts. */
+static struct verdict judge(struct ending ending, const struct phase_record *record,
+                            const char *words)
+{
+    struct text said = TEXT_INIT;
+    struct verdict verdict;
+    text_add(&said, words);
+    classify(&ending, record, &said, &verdict);
+    text_release(&said);
+    return verdict;
+}
+
+static void assert_verdict(struct ending ending, const struct phase_record *record,
+                           const char *words, enum status status, const char *error)
+{
+    struct verdict verdict = judge(ending, record, words);
+    assert_string_equal(status_facts[verdict.status].name, status_facts[status].name);
+    assert_string_equal(text_string(&verdict.error), error);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+}
+
+static void assert_exit(const char *words, enum status status, const char *error)
+{
+    assert_verdict((struct ending){.reaped = true, .wait_status = EXIT(1)}, &silent, words,
+                   status, error);
+}
+
+static void words_of_a_device(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        "RuntimeError: CUDA error: out of memory",
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1.00 MiB on device 0: "
+        "cudaMalloc "
+        "failed: out of memory",
+        "CUDA_ERROR_OUT_OF_MEMORY",
+        "cudaErrorMemoryAllocation",
+        "jaxlib.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate",
+        "thrust::system::detail::bad_alloc: std::bad_alloc: cudaErrorMemoryAllocation",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_exit(lines[i], STATUS_oom, lines[i]);
+    struct verdict verdict =
+        judge((struct ending){.reaped = true, .wait_status = EXIT(1)}, &silent, lines[0]);
+    assert_string_equal(verdict.refused_by, "message"); /* nobody but the text says so */
+    text_release(&verdict.error);
+}
+
+static void words_of_a_host(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "MemoryError",
+        "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.45 TiB",
+        "terminate called after throwing an instance of 'std::bad_alloc'",
+        "OSError: [Errno 12] Cannot allocate memory",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate",
+        "CUDA error: out of memory: cudaMallocHost of pinned memory",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        assert_exit(lines[i], STATUS_host_oom, lines[i]);
+}
+
+/* Case 55: the last line of a log is not the cause, and a library that cannot start is a hint.
+ */
+static void first_causes_and_suspicions(void **state)
+{
+    (void)state;
+    const char *cublas = "CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate";
+    struct ending ending = {.reaped = true, .wait_status = EXIT(1)};
+    ending.free = reading_of(300u << 20);
+    assert_verdict(ending, &silent, cublas, STATUS_oom_suspected, cublas);
+    ending.free = reading_of(60ull << 30);
+    assert_verdict(ending, &silent, cublas, STATUS_error, cublas);
+    ending.free = reading_missing();
+    assert_verdict(ending, &silent, cublas, STATUS_oom_suspected, cublas);
+    assert_exit("warning: out of memory, trying again\nline\nline\nCUDA error: misaligned\n",
+                STATUS_oom_suspected,
+                "warning: out of memory, trying again; last: CUDA error: misaligned");
+    /* An earlier error and words behind it that are none do not soften the refusal. */
+    assert_exit("error: retry 1\nCUDA out of memory.\nSee the manual.\n", STATUS_oom,
+                "CUDA out of memory.");
+    assert_exit("CUDA error: an illegal memory access was encountered", STATUS_error,
+                "CUDA error: an illegal memory access was encountered");
+}
+
+static void codes_and_signals(void **state)
+{
+    (void)state;
+    struct ending ending = {.reaped = true, .wait_status = EXIT(137)};
+    assert_verdict(ending, &silent, "", STATUS_error, "exit code 137 without a word");
+    ending.wait_status = 9;
+    assert_verdict(ending, &silent, "", STATUS_crashed, "signal 9 (SIGKILL)");
+    assert_verdict(ending, &silent, "CUDA out of memory", STATUS_crashed,
+                   "signal 9 (SIGKILL): CUDA out of memory");
+    ending.host_killed = true;
+    assert_verdict(ending, &silent, "", STATUS_host_oom,
+                   "ended by the host's out-of-memory killer: signal 9 (SIGKILL)");
+    ending.wait_status = 11; /* somebody else was killed by the host */
+    assert_verdict(ending, &silent, "", STATUS_crashed, "signal 11 (SIGSEGV)");
+    ending = (struct ending){.by = ENDED_BY_TIMEOUT, .reaped = true, .wait_status = 9};
+    assert_verdict(ending, &silent, "out of memory", STATUS_timeout,
+                   "still alive at the deadline");
+    ending.by = ENDED_BY_STOP;
+    assert_verdict(ending, &silent, "", STATUS_stopped, "ended because the run was stopped");
+    ending = (struct ending){.by = ENDED_BY_TIMEOUT};
+    struct verdict verdict = judge(ending, &silent, "");
+    assert_int_equal(verdict.status, STATUS_timeout);
+    assert_non_null(strstr(text_string(&verdict.warning), "could not be ended"));
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+}
+
+static void good_ends_need_proof(void **state)
+{
+    (void)state;
+    struct ending ending = {.reaped = true, .speaks_phases = true};
+    struct phase_record record = {.hello = ROW_INIT};
+    assert_verdict(ending, &record, "", STATUS_error, "exit code 0, but it reported no phases");
+    record.said_hello = true;
+    assert_verdict(ending, &record, "", STATUS_error, "exit code 0 before the work was done");
+    record.said_bye = true;
+    assert_verdict(ending, &record, "out of memory", STATUS_ok, "");
+    struct row row = ROW_INIT;
+    row_set_text(&row, COLUMN_phase, "model_load");
+    row_set_text(&row, COLUMN_partial, "yes");
+    record.rows = &row;
+    record.count = 1;
+    assert_verdict(ending, &record, "", STATUS_error,
+                   "exit code 0 in the middle of phase model_load");
+    ending.speaks_phases = false;
+    assert_verdict(ending, &silent, "", STATUS_ok, "");
+    row_release(&row);
+}
+
+static void a_childs_own_verdict_comes_first(void **state)
+{
+    (void)state;
+    struct row row = ROW_INIT;
+    struct phase_record record = {.hello = ROW_INIT, .failed = true, .rows = &row, .count = 1};
+    row_set_status(&row, STATUS_oom);
+    row_set_text(&row, COLUMN_partial, "yes");
+    row_set_text(&row, COLUMN_error, "4096 bytes refused\\n");
+    struct ending ending = {.reaped = true, .wait_status = EXIT(3)};
+    assert_verdict(ending, &record, "std::bad_alloc", STATUS_oom, "4096 bytes refused\\n");
+    ending = (struct ending){.by = ENDED_BY_TIMEOUT, .reaped = true, .wait_status = 9};
+    struct verdict verdict = judge(ending, &record, "");
+    assert_int_equal(verdict.status, STATUS_oom);
+    assert_string_equal(text_string(&verdict.warning), "still alive at the deadline");
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    ending.device_lost = true;
+    verdict = judge(ending, &record, "");
+    assert_int_equal(verdict.status, STATUS_device_lost);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    row_release(&row);
+}
+
+static void any_bytes_are_one_short_line(void **state)
+{
+    (void)state;
+    const char bytes[] = "abc\0d\"e,\r\n\303(\n";
+    struct text words = TEXT_INIT;
+    struct verdict verdict;
+    const struct ending ending = {.reaped = true, .wait_status = EXIT(1)};
+    text_add_bytes(&words, bytes, sizeof bytes - 1);
+    classify(&ending, &silent, &words, &verdict);
+    assert_string_equal(text_string(&verdict.error), "abc\\0d\"e,\\r\\n\\xc3(");
+    text_release(&verdict.error);
+    text_clear(&words);
+    for (int i = 0; i < 100000; i++)
+        text_add_char(&words, '\001');
+    classify(&ending, &silent, &words, &verdict);
+    assert_true(verdict.error.length > 100 && verdict.error.length <= 500);
+    text_release(&verdict.error);
+    text_release(&words);
+}
+
+/* The counter's file must exist to be chosen; a folder of our own plays the mount. */
+static void the_counter_is_that_of_the_memory_group(void **state)
+{
+    (void)state;
+    char mount[] = "/tmp/classify_test-XXXXXX";
+    struct text path = TEXT_INIT;
+    assert_non_null(mkdtemp(mount));
+    char *command = xasprintf("cd %s && mkdir -p memory/a/b c && "
+                              "touch memory/memory.oom_control memory/a/b/memory.oom_control "
+                              "memory.events c/memory.events",
+                              mount);
+    assert_int_equal(system(command), 0);
+    const struct {
+        const char *groups, *wanted;
+    } cases[] = {
+        {"4:memory:/a/b\n0::/\n", "/memory/a/b/memory.oom_control"},
+        {"0::/\n4:cpu,memory:/a/b\n", "/memory/a/b/memory.oom_control"},
+        {"4:memory:/elsewhere\n", "/memory/memory.oom_control"}, /* seen from a container */
+        {"4:notmemory:/a/b\n0::/c\n", "/c/memory.events"},
+        {"0::/c\n", "/c/memory.events"},
+        {"0::/gone\n", "/memory.events"},
+        {"3:cpu:/\n", ""},
+        {"", ""},
+        {"nonsense\n::\n", "/memory.events"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        oomkill_path(cases[i].groups, mount, &path);
+        char *wanted = cases[i].wanted[0] != '\0' ? xasprintf("%s%s", mount, cases[i].wanted)
+                                                  : xstrdup("");
+        assert_string_equal(text_string(&path), wanted);
+        free(wanted);
+    }
+    free(command);
+    command = xasprintf("rm -r %s", mount);
+    assert_int_equal(system(command), 0);
+    free(command);
+    text_release(&path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_of_a_device),
+        cmocka_unit_test(words_of_a_host),
+        cmocka_unit_test(first_causes_and_suspicions),
+        cmocka_unit_test(codes_and_signals),
+        cmocka_unit_test(good_ends_need_proof),
+        cmocka_unit_test(a_childs_own_verdict_comes_first),
+        cmocka_unit_test(any_bytes_are_one_short_line),
+        cmocka_unit_test(the_counter_is_that_of_the_memory_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+#include "harness/launch/childline.h"
+#include "harness/launch/launcher.h"
+#include "harness/launch/ranksetting.h"
+#include "harness/launch/rundir.h"
+
+#include "harness/base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+#include <cmocka.h>
+
+static void assert_words(const struct words *words, const char *wanted)
+{
+    struct text line = TEXT_INIT;
+    words_quote(words, &line);
+    assert_string_equal(text_string(&line), wanted);
+    text_release(&line);
+}
+
+static void assert_has(const struct words *words, const char *wanted, bool has)
+{
+    struct text line = TEXT_INIT;
+    words_quote(words, &line);
+    if ((strstr(text_string(&line), wanted) != NULL) != has)
+        fail_msg("%s %s in: %s", wanted, has ? "is not" : "is", text_string(&line));
+    text_release(&line);
+}
+
+static void words_survive_a_shell(void **state)
+{
+    (void)state;
+    struct words words = WORDS_INIT;
+    words_add(&words, "plain-word_1.0,x=/y");
+    words_add(&words, "");
+    words_add(&words, "it's");
+    words_addf(&words, "%s %d", "two", 2);
+    words_add(&words, "a$b`c`\\\"\n");
+    assert_words(&words, "plain-word_1.0,x=/y '' 'it'\\''s' 'two 2' 'a$b`c`\\\"\n'");
+    words_release(&words);
+}
+
+static void settings_of_a_rank_go_there_and_back(void **state)
+{
+    (void)state;
+    struct rank_setting sent = {.run_folder = xstrdup("/r"),
+                                .live_folder = xstrdup("/l"),
+                                .ranks = 3,
+                                .timeout = 1500000000,
+                                .settle = 0,
+                                .sample = 100000000,
+                                .backend = 1,
+                                .devices = xstrdup("GPU-a,GPU-b"),
+                                .shared = xstrdup(",yes"),
+                                .baselines = xstrdup("5,"),
+                                .capacities = xstrdup(""),
+                                .overhead = 77,
+                                .fault = xstrdup("inputs:kill:1"),
+                                .speaks_phases = true};
+    struct rank_setting got;
+    struct words words = WORDS_INIT;
+    struct text why = TEXT_INIT;
+    int child = 0;
+    words_add(&words, "highwater-rank");
+    words_add_options(&words, rank_options, &sent);
+    words_add(&words, "--");
+    words_add(&words, "highwater-workload");
+    words_add(&words, "--run-folder=/not-ours");
+    assert_int_equal(rank_setting_read((int)words.count, words.word, &got, &child, &why), 0);
+    assert_string_equal(words.word[child], "highwater-workload");
+    assert_string_equal(got.run_folder, "/r");
+    assert_int_equal(got.timeout, 1500000000);
+    assert_int_equal(got.settle, 0);
+    assert_int_equal(got.backend, 1);
+    assert_int_equal(got.overhead, 77);
+    assert_string_equal(got.shared, ",yes");
+    assert_true(got.speaks_phases);
+    rank_setting_release(&got);
+    char *bad[] = {"rank", "--run-folder=/r", "--live-folder=/l", "--backend=host", NULL};
+    assert_int_equal(rank_setting_read(4, bad, &got, &child, &why), -1); /* no child */
+    bad[1] = "--no-such=1";
+    assert_int_equal(rank_setting_read(4, bad, &got, &child, &why), -1);
+    rank_setting_release(&sent);
+    words_release(&words);
+    text_release(&why);
+}
+
+static void assert_entry(const char *list, uint64_t rank, const char *wanted)
+{
+    char *entry = rank_entry(list, rank);
+    if (wanted == NULL)
+        assert_null(entry);
+    else
+        assert_string_equal(entry, wanted);
+    free(entry);
+}
+
+static void lists_have_an_entry_for_each_rank(void **state)
+{
+    (void)state;
+    assert_entry("GPU-a,GPU-b", 1, "GPU-b");
+    assert_entry(",yes", 0, NULL);
+    assert_entry(",yes", 1, "yes");
+    assert_entry("a", 1, NULL);
+    assert_entry("", 0, NULL);
+    assert_entry(NULL, 0, NULL);
+    assert_true(rank_bytes("5,", 0).known && rank_bytes("5,", 0).value == 5);
+    assert_false(rank_bytes("5,", 1).known);
+    assert_false(rank_bytes("x", 0).known);
+    const struct {
+        const char *fault;
+        uint64_t rank;
+        const char *wanted;
+    } cases[] = {{"inputs:oom", 5, "inputs:oom"}, {"inputs:oom:1", 1, "inputs:oom"},
+                 {"inputs:oom:1", 0, NULL},       {"inputs:exit-3:12", 12, "inputs:exit-3"},
+                 {"inputs:exit-3:12", 1, NULL},   {"", 0, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *fault = rank_fault(cases[i].fault, cases[i].rank);
+        if (cases[i].wanted == NULL)
+            assert_null(fault);
+        else
+            assert_string_equal(fault, cases[i].wanted);
+        free(fault);
+    }
+}
+
+/* What the contract asks of every launch, and what consent alone brings. */
+static void the_command_line_of_a_launch(void **state)
+{
+    (void)state;
+    char program[] = "/bin/highwater-rank";
+    struct launcher launcher = {.rank_program = program};
+    struct words rank = WORDS_INIT, environment = WORDS_INIT, words = WORDS_INIT;
+    words_add(&rank, "--run-folder=/r");
+    const struct launch launch = {
+        .ranks = 4, .run_folder = "/r", .live_folder = "/l", .rank_words = &rank};
+    unsetenv("OMPI_MCA_pml");
+    launcher_command(&launcher, &launch, &environment, &words);
+    assert_string_equal(words.word[0], "mpirun");
+    assert_has(&words, "--oversubscribe", true);
+    assert_has(&words, "--bind-to none", true);
+    assert_has(&words, "--mca pml ob1", true);
+    assert_has(&words, "--mca orte_tmpdir_base /l", true);
+    assert_has(&words, "--mca btl_vader_backing_directory /l", true);
+    assert_has(&words, "-n 4 /bin/highwater-rank --run-folder=/r", true);
+    assert_has(&words, "enable-recovery", false);
+    assert_has(&words, "allow-run-as-root", false);
+    assert_has(&environment, "ALLOW_RUN_AS_ROOT", false);
+    words_release(&environment);
+    words_release(&words);
+    launcher.allow_root = true;
+    setenv("OMPI_MCA_pml", "ucx", 1);
+    launcher_command(&launcher, &launch, &environment, &words);
+    assert_has(&words, "pml", false); /* the user's choice */
+    assert_has(&environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", geteuid() == 0);
+    unsetenv("OMPI_MCA_pml");
+    words_release(&environment);
+    words_release(&words);
+    words_release(&rank);
+}
+
+static void leftovers_go_and_the_living_stay(void **state)
+{
+    (void)state;
+    char parent[] = "/tmp/launcher_test-XXXXXX";
+    struct rundir first, second;
+    struct text why = TEXT_INIT;
+    assert_non_null(mkdtemp(parent));
+    assert_int_equal(rundir_open(&first, parent, &why), 0);
+    char *base = xstrndup(first.path, (size_t)(strrchr(first.path, '/') - first.path));
+    char *stale = xasprintf("%s/highwater-1-stale%ld", base, (long)getpid());
+    char *young = xasprintf("%s/highwater-1-young%ld", base, (long)getpid());
+    char *inside = xasprintf("%s/deep/er", stale);
+    struct utimbuf old = {.actime = 1, .modtime = 1};
+    assert_int_equal(folder_make(inside, &why), 0);
+    assert_int_equal(folder_make(young, &why), 0);
+    assert_int_equal(utime(stale, &old), 0);
+    assert_int_equal(utime(first.path, &old), 0); /* old, but its owner lives */
+    assert_int_equal(rundir_open(&second, parent, &why), 0);
+    assert_false(file_exists(stale));
+    assert_true(file_exists(young));
+    assert_true(file_exists(first.path));
+    assert_string_not_equal(first.path, second.path);
+    char *run = rundir_for_run(&second, 1, &why);
+    assert_non_null(run);
+    struct stat about;
+    assert_int_equal(stat(run, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    assert_null(rundir_for_run(&second, 1, &why)); /* once only */
+    char *gone = xstrdup(second.path);
+    assert_int_equal(rundir_close(&second, &why), 0);
+    assert_false(file_exists(gone));
+    assert_int_equal(rundir_close(&first, &why), 0);
+    rmdir(young);
+    rmdir(parent);
+    free(base);
+    free(stale);
+    free(young);
+    free(inside);
+    free(run);
+    free(gone);
+    text_release(&why);
+}
+
+static void a_point_as_the_words_of_a_child(void **state)
+{
+    (void)state;
+    static const char file[] = "[study]\nname=a\nquestion=b\nworkload=dense\n[device]\n"
+                               "backend=simulated\ncapacity=1GiB\nallocator=direct\n"
+                               "[point]\ndtype=float16\nwarmup=2\nrepeats=4\n"
+                               "[sweep batch]\nvalues=3\n";
+    struct text bytes = TEXT_INIT, why = TEXT_INIT;
+    struct study study;
+    struct plan plan;
+    struct words words = WORDS_INIT;
+    text_add(&bytes, file);
+    if (study_parse("a.ini", &bytes, NULL, 0, &study, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    childline_add(&words, &study, &plan.runs[0]);
+    assert_string_equal(words.word[0], "highwater-workload");
+    assert_string_equal(words.word[1], "dense");
+    assert_has(&words, "--batch=3 ", true);
+    assert_has(&words, "--context=2048 ", true);
+    assert_has(&words, "--generated", false);
+    assert_has(&words, "--dtype=float16 --warmup=2 --repeats=4 --seed=7 --backend=simulated",
+               true);
+    assert_has(&words, "--ordinal=0 --allocator=direct", true);
+    assert_has(&words, "--capacity", false); /* each rank adds its own */
+    words_release(&words);
+    plan_release(&plan);
+    study_release(&study);
+    text_release(&bytes);
+    text_release(&why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_survive_a_shell),
+        cmocka_unit_test(settings_of_a_rank_go_there_and_back),
+        cmocka_unit_test(lists_have_an_entry_for_each_rank),
+        cmocka_unit_test(the_command_line_of_a_launch),
+        cmocka_unit_test(leftovers_go_and_the_living_stay),
+        cmocka_unit_test(a_point_as_the_words_of_a_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
