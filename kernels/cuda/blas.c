@@ -199,6 +199,20 @@ static enum outcome multiply_biased(struct math *math, struct blas *blas, struct
     return judge(math->device, status, "cublasLtMatmul");
 }
 
+enum outcome blas_project(struct math *math, struct blas *blas, const struct projection *of)
+{
+    const float one = 1, kept = of->add ? 1 : 0;
+    cudaDataType_t type = type_of(of->x.dtype);
+    int64_t in = (int64_t)of->in, out = (int64_t)of->out;
+    cublasStatus_t status = cublasGemmEx_64(
+        blas->handle, CUBLAS_OP_T, CUBLAS_OP_N, out, (int64_t)of->rows, in, &one,
+        (const void *)(uintptr_t)of->w.address, type, in,
+        (const void *)(uintptr_t)of->x.address, type, (int64_t)of->stride, &kept,
+        (void *)(uintptr_t)of->y.address, type_of(of->y.dtype), out, CUBLAS_COMPUTE_32F,
+        CUBLAS_GEMM_DEFAULT);
+    return judge(math->device, status, "cublasGemmEx");
+}
+
 static enum outcome multiply_plain(struct math *math, struct blas *blas,
                                    const struct product *of)
 {
