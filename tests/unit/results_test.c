@@ -193,6 +193,31 @@ static void one_driver_per_folder(void **state)
     text_release(&why);
 }
 
+/* Many at once: one makes the folder, the others are told. */
+static void one_of_many_creates(void **state)
+{
+    (void)state;
+    pid_t drivers[8];
+    int made = 0;
+    for (int i = 0; i < 8; i++)
+        if ((drivers[i] = fork()) == 0) {
+            struct results results;
+            struct text why = TEXT_INIT;
+            enum results_outcome outcome = create(&results, "race/night", &why);
+            bool told = outcome == RESULTS_EXISTS || outcome == RESULTS_IN_USE;
+            _exit(outcome == RESULTS_OK ? 1 : told && why.length > 0 ? 0 : 2);
+        }
+    for (int i = 0; i < 8; i++) {
+        int status;
+        assert_int_equal(waitpid(drivers[i], &status, 0), drivers[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+        made += WEXITSTATUS(status);
+    }
+    assert_int_equal(made, 1);
+    assert_int_equal(entries_of("race"), 1);
+    assert_int_equal(entries_of("race/night"), 5);
+}
+
 /* In a child, with files limited to `limit` bytes. 0: as the check wanted. */
 static int with_full_disk(rlim_t limit, int (*check)(void))
 {
@@ -325,6 +350,7 @@ int main(void)
         cmocka_unit_test(creates_the_folder),
         cmocka_unit_test(refuses_what_exists),
         cmocka_unit_test(one_driver_per_folder),
+        cmocka_unit_test(one_of_many_creates),
         cmocka_unit_test(full_disk_leaves_nothing),
         cmocka_unit_test(full_disk_cuts_the_append),
         cmocka_unit_test(foreign_hands_are_noticed),

@@ -72,6 +72,8 @@ static void escapes_invalid_utf8(void **state)
     assert_escaped("\xc3", 1, 0, "\\xc3"); /* cut off at the end */
     assert_escaped("\xe2\x82", 2, 0, "\\xe2\\x82");
     assert_escaped("\xc3(", 2, 0, "\\xc3(");
+    assert_escaped("\xe2\x82(", 3, 0, "\\xe2\\x82(");
+    assert_escaped("\xf0\x9f\x98\xff", 4, 0, "\\xf0\\x9f\\x98\\xff");
 }
 
 static void every_byte_comes_back(void **state)
