@@ -121,12 +121,14 @@ static void set_owned(struct row *row, enum column column, char *text)
 /* Valid UTF-8 on one line; tabs are let through. */
 static bool is_clean(const char *value, size_t length)
 {
+    bool ascii = true;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
         if ((c < 0x20 && c != '\t') || c == 0x7f)
             return false;
+        ascii &= c < 0x80;
     }
-    return text_is_utf8(value, length);
+    return ascii || text_is_utf8(value, length);
 }
 
 void row_set_text(struct row *row, enum column column, const char *value)
@@ -137,11 +139,12 @@ void row_set_text(struct row *row, enum column column, const char *value)
         return;
     }
     size_t length = strlen(value);
+    if (is_clean(value, length)) {
+        set_owned(row, column, xstrdup(value));
+        return;
+    }
     struct text text = TEXT_INIT;
-    if (is_clean(value, length))
-        text_add(&text, value);
-    else
-        text_add_escaped(&text, value, length, 0);
+    text_add_escaped(&text, value, length, 0);
     set_owned(row, column, text_detach(&text));
 }
 
@@ -224,18 +227,6 @@ void row_format_cell(const struct row *row, enum column column, struct text *out
     }
 }
 
-static int parse_count_cell(struct row *row, enum column column, const char *value)
-{
-    uint64_t count;
-    struct text why = TEXT_INIT;
-    int failed = parse_count(value, &count, &why);
-    text_release(&why);
-    if (failed)
-        return -1;
-    row_set_count(row, column, count);
-    return 0;
-}
-
 /* [-] digits [. digits] [e [sign] digits]: neither blanks, hexadecimal, inf nor nan. */
 static int parse_real_cell(struct row *row, enum column column, const char *value)
 {
@@ -261,28 +252,35 @@ static int parse_real_cell(struct row *row, enum column column, const char *valu
     return 0;
 }
 
+/* Numbers are short: what is longer than any of them is none. */
+static int parse_number_cell(struct row *row, enum column column, const char *value,
+                             size_t length)
+{
+    char copy[64];
+    if (length >= sizeof copy || memchr(value, '\0', length) != NULL)
+        return -1;
+    memcpy(copy, value, length);
+    copy[length] = '\0';
+    if (column_facts[column].type == COLUMN_TYPE_REAL)
+        return parse_real_cell(row, column, copy);
+    uint64_t count;
+    struct text why = TEXT_INIT;
+    int failed = parse_count(copy, &count, &why);
+    text_release(&why);
+    if (!failed)
+        row_set_count(row, column, count);
+    return failed;
+}
+
 int row_parse_cell(struct row *row, enum column column, const char *value, size_t length)
 {
-    if (length == 0) {
+    if (length == 0)
         row_clear(row, column);
-        return 0;
-    }
-    if (column_facts[column].type == COLUMN_TYPE_TEXT ? !is_clean(value, length)
-                                                      : memchr(value, '\0', length) != NULL)
+    else if (column_facts[column].type != COLUMN_TYPE_TEXT)
+        return parse_number_cell(row, column, value, length);
+    else if (is_clean(value, length))
+        set_owned(row, column, xstrndup(value, length));
+    else
         return -1;
-    char *copy = xstrndup(value, length);
-    int failed = 0;
-    switch (column_facts[column].type) {
-    case COLUMN_TYPE_COUNT:
-        failed = parse_count_cell(row, column, copy);
-        break;
-    case COLUMN_TYPE_REAL:
-        failed = parse_real_cell(row, column, copy);
-        break;
-    case COLUMN_TYPE_TEXT:
-        row_set_text(row, column, copy);
-        break;
-    }
-    free(copy);
-    return failed;
+    return 0;
 }
