@@ -179,20 +179,16 @@ void allocator_check(const struct allocator *allocator)
         allocator->ops->check(allocator);
 }
 
-static struct piece *find_allocated(const struct piece_store *store)
-{
-    struct piece *p = piece_store_next(store, NULL);
-    while (p && !p->allocated)
-        p = piece_store_next(store, p);
-    return p;
-}
-
 uint64_t allocator_close(struct allocator *allocator)
 {
-    /* Blocks that are still out go too: the device must not be left holding them. */
+    /* Blocks that are still out go too: the device must not be left holding them. A free may drop
+     * pieces but makes none, so that one walk meets them all. */
     const uint64_t left = allocator->statistics.all.allocations.current;
-    for (uint64_t i = 0; i < left; i++)
-        allocator->ops->free(allocator, find_allocated(&allocator->store));
+    struct piece *p = NULL;
+    while (left && (p = piece_store_next(&allocator->store, p))) {
+        if (p->allocated)
+            allocator->ops->free(allocator, p);
+    }
     if (allocator->ops->close)
         allocator->ops->close(allocator);
     piece_store_release(&allocator->store);

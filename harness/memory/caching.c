@@ -27,7 +27,7 @@ void shelf_put(struct piece *piece)
 {
     struct shelf *shelf = piece->segment->shelf;
     piece->birth = shelf->pool->searches;
-    piece_set_insert(&shelf->free, piece);
+    piece_bins_insert(&shelf->free, piece);
 }
 
 void caching_count_reserved(struct caching *c, struct pool *pool, uint64_t bytes)
@@ -53,7 +53,7 @@ static bool collects_garbage(const struct caching *c)
 static struct piece *prefer_hole(const struct shelf *shelf, struct piece *piece)
 {
     for (;;) {
-        struct piece *next = piece_set_after(&shelf->free, piece);
+        struct piece *next = piece_bins_after(&shelf->free, piece);
         if (!next || expandable_reach(next) >= expandable_reach(piece))
             return piece;
         piece = next;
@@ -66,7 +66,7 @@ static struct piece *search(struct caching *c, const struct want *want)
     struct shelf *shelf = want->shelf;
     if (collects_garbage(c))
         shelf->pool->searches++;
-    struct piece *piece = piece_set_at_least(&shelf->free, want->size);
+    struct piece *piece = piece_bins_at_least(&shelf->free, want->size);
     if (piece && c->expandable)
         piece = prefer_hole(shelf, piece);
     if (!piece)
@@ -75,7 +75,7 @@ static struct piece *search(struct caching *c, const struct want *want)
         return NULL;
     if (want->size >= c->max_split && piece->size - want->size >= c->max_non_split_rounding)
         return NULL;
-    piece_set_remove(&shelf->free, piece);
+    piece_bins_remove(&shelf->free, piece);
     return piece;
 }
 
@@ -173,7 +173,7 @@ static uint64_t swallow(struct caching *c, struct shelf *shelf, struct piece *pi
     if (!neighbour || !piece_is_free(neighbour))
         return 0;
     const uint64_t size = neighbour->size;
-    piece_set_remove(&shelf->free, neighbour);
+    piece_bins_remove(&shelf->free, neighbour);
     piece_join(&c->base.store, piece, neighbour);
     return size;
 }
@@ -232,6 +232,7 @@ static void close_pool(struct pool *pool)
 {
     while (pool->shelves) {
         struct shelf *next = pool->shelves->next;
+        piece_bins_release(&pool->shelves->free);
         free(pool->shelves);
         pool->shelves = next;
     }

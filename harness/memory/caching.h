@@ -25,8 +25,8 @@ struct segment {
 struct shelf {
     uint64_t stream;
     struct pool *pool;
-    struct piece_set free;
-    struct piece_set unmapped; /* by address */
+    struct piece_bins free;
+    struct piece_tree unmapped; /* by address */
     struct shelf *next;        /* ascending stream handles */
 };
 

@@ -52,14 +52,34 @@ static void add_piece(const struct caching *c, const struct piece *p, struct sum
     }
 }
 
-/* Every member is what the set is for, in ascending order; returns how many there are. */
-static uint64_t check_set(const struct piece_set *set, const struct shelf *shelf, bool mapped)
+/* A member is what its set is for, and comes after the one before. */
+static void check_member(const struct piece *p, const struct piece *before,
+                         enum piece_order order, const struct shelf *shelf, bool mapped)
+{
+    assert(!p->allocated && p->mapped == mapped && p->segment->shelf == shelf);
+    assert(!before || piece_before(order, before, p));
+}
+
+static uint64_t check_free(const struct shelf *shelf)
 {
     uint64_t count = 0;
     const struct piece *before = NULL;
-    for (struct piece *p = piece_set_first(set); p; p = piece_set_after(set, p)) {
-        assert(!p->allocated && p->mapped == mapped && p->segment->shelf == shelf);
-        assert(!before || piece_before(set->order, before, p));
+    struct piece *p = piece_bins_first(&shelf->free);
+    for (; p; p = piece_bins_after(&shelf->free, p)) {
+        check_member(p, before, shelf->free.order, shelf, true);
+        before = p;
+        count++;
+    }
+    return count;
+}
+
+static uint64_t check_unmapped(const struct shelf *shelf)
+{
+    uint64_t count = 0;
+    const struct piece *before = NULL;
+    struct piece *p = piece_tree_first(&shelf->unmapped);
+    for (; p; p = piece_tree_after(&shelf->unmapped, p)) {
+        check_member(p, before, BY_ADDRESS, shelf, false);
         before = p;
         count++;
     }
@@ -79,8 +99,8 @@ static void check_pool(const struct caching *c, const struct pool *pool)
     }
     for (const struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
         assert(!shelf->next || shelf->stream < shelf->next->stream);
-        free_pieces += check_set(&shelf->free, shelf, true);
-        unmapped_pieces += check_set(&shelf->unmapped, shelf, false);
+        free_pieces += check_free(shelf);
+        unmapped_pieces += check_unmapped(shelf);
     }
     const struct pool_statistics *s = pool->statistics;
     assert(sums.free_pieces == free_pieces && sums.unmapped_pieces == unmapped_pieces);

@@ -16,8 +16,8 @@ struct ages {
 static void sum_ages(const struct pool *pool, struct ages *ages)
 {
     for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
-        struct piece *p = piece_set_first(&shelf->free);
-        for (; p; p = piece_set_after(&shelf->free, p)) {
+        struct piece *p = piece_bins_first(&shelf->free);
+        for (; p; p = piece_bins_after(&shelf->free, p)) {
             if (!piece_is_split(p)) {
                 ages->total += age_of(p);
                 ages->count++;
@@ -33,8 +33,8 @@ static bool collect_round(struct caching *c, struct pool *pool, struct ages *age
     bool freed = false;
     for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
         struct piece *next;
-        for (struct piece *p = piece_set_first(&shelf->free); p; p = next) {
-            next = piece_set_after(&shelf->free, p);
+        for (struct piece *p = piece_bins_first(&shelf->free); p; p = next) {
+            next = piece_bins_after(&shelf->free, p);
             if (piece_is_split(p) || c->expandable || age_of(p) < cut)
                 continue;
             ages->total -= age_of(p);
@@ -64,18 +64,18 @@ void caching_collect_garbage(struct caching *c)
  * stays freed. */
 bool caching_release_oversize(struct caching *c, const struct want *want)
 {
-    struct piece_set *set = &want->shelf->free;
+    struct piece_bins *set = &want->shelf->free;
     const uint64_t key = want->size > c->max_split ? want->size : c->max_split;
-    struct piece *piece = piece_set_at_least(set, key);
+    struct piece *piece = piece_bins_at_least(set, key);
     if (piece && !c->expandable) {
         caching_release_segment(c, piece);
         return true;
     }
     uint64_t released = 0;
     struct piece *before;
-    piece = piece ? piece_set_before(set, piece) : piece_set_last(set);
+    piece = piece ? piece_bins_before(set, piece) : piece_bins_last(set);
     for (; piece && released < key && piece->size >= c->max_split; piece = before) {
-        before = piece_set_before(set, piece);
+        before = piece_bins_before(set, piece);
         if (c->expandable)
             continue;
         released += piece->size;
@@ -91,8 +91,8 @@ static void release_pool(struct caching *c, struct pool *pool)
     size_t count = 0, capacity = 0;
     for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
         struct piece *next;
-        for (struct piece *p = piece_set_first(&shelf->free); p; p = next) {
-            next = piece_set_after(&shelf->free, p);
+        for (struct piece *p = piece_bins_first(&shelf->free); p; p = next) {
+            next = piece_bins_after(&shelf->free, p);
             if (!c->expandable && !piece_is_split(p)) {
                 caching_release_segment(c, p);
             } else if (c->expandable) {

@@ -46,7 +46,7 @@ void caching_release_segment(struct caching *c, struct piece *piece)
     struct shelf *shelf = segment->shelf;
     struct device *device = c->base.device;
     assert(!piece_is_split(piece) && piece_is_free(piece));
-    piece_set_remove(&shelf->free, piece);
+    piece_bins_remove(&shelf->free, piece);
     device->ops->segment_free(device, segment->address, segment->bytes);
     caching_uncount_reserved(c, shelf->pool, segment->bytes);
     statistic_sub(&c->base.statistics.all.segments, 1);

@@ -34,7 +34,7 @@ static enum outcome reserve(struct caching *c, const struct want *want, struct p
         .rank = {c->segments_made++}, .shelf = shelf, .address = address, .bytes = bytes};
     *piece = piece_new(&c->base.store, segment, address, bytes);
     (*piece)->mapped = false;
-    piece_set_insert(&shelf->unmapped, *piece);
+    piece_tree_insert(&shelf->unmapped, *piece);
     return OUTCOME_OK;
 }
 
@@ -49,8 +49,8 @@ static bool has_room(const struct piece *piece, uint64_t size)
 /* The lowest place where free and unmapped pieces in a row are large enough; NULL: none. */
 static struct piece *find_room(const struct shelf *shelf, uint64_t size)
 {
-    struct piece *p = piece_set_first(&shelf->unmapped);
-    for (; p; p = piece_set_after(&shelf->unmapped, p)) {
+    struct piece *p = piece_tree_first(&shelf->unmapped);
+    for (; p; p = piece_tree_after(&shelf->unmapped, p)) {
         struct piece *start = p->prev && !p->prev->allocated ? p->prev : p;
         if (has_room(start, size))
             return start;
@@ -78,12 +78,16 @@ static enum outcome map_pages(struct caching *c, const struct want *want, uint64
     return OUTCOME_OK;
 }
 
-static void absorb(struct caching *c, struct piece_set *set, struct piece *piece,
+/* Joins with a neighbour in the same state, if it is free. */
+static void absorb(struct caching *c, struct shelf *shelf, struct piece *piece,
                    struct piece *neighbour)
 {
     if (!neighbour || neighbour->allocated || neighbour->mapped != piece->mapped)
         return;
-    piece_set_remove(set, neighbour);
+    if (neighbour->mapped)
+        piece_bins_remove(&shelf->free, neighbour);
+    else
+        piece_tree_remove(&shelf->unmapped, neighbour);
     piece_join(&c->base.store, piece, neighbour);
 }
 
@@ -98,15 +102,15 @@ static enum outcome map(struct caching *c, const struct want *want, uint64_t byt
     const enum outcome outcome = map_pages(c, want, address, length);
     if (outcome != OUTCOME_OK)
         return outcome;
-    piece_set_remove(&shelf->unmapped, p);
+    piece_tree_remove(&shelf->unmapped, p);
     if (length < p->size) {
         struct piece *rest = p;
         p = piece_split_front(&c->base.store, rest, length);
-        piece_set_insert(&shelf->unmapped, rest);
+        piece_tree_insert(&shelf->unmapped, rest);
     }
     p->mapped = true;
-    absorb(c, &shelf->free, p, p->prev);
-    absorb(c, &shelf->free, p, p->next);
+    absorb(c, shelf, p, p->prev);
+    absorb(c, shelf, p, p->next);
     shelf_put(p);
     caching_count_reserved(c, shelf->pool, length);
     allocator_tell(&c->base, SEGMENT_MAP, length, shelf->stream, address);
@@ -131,7 +135,7 @@ enum outcome expandable_grow(struct caching *c, const struct want *want, struct 
     }
     if (outcome != OUTCOME_OK)
         return outcome;
-    piece_set_remove(&want->shelf->free, p);
+    piece_bins_remove(&want->shelf->free, p);
     *piece = p;
     return OUTCOME_OK;
 }
@@ -140,7 +144,7 @@ static void destroy(struct caching *c, struct piece *piece)
 {
     struct segment *segment = piece->segment;
     struct device *device = c->base.device;
-    piece_set_remove(&segment->shelf->unmapped, piece);
+    piece_tree_remove(&segment->shelf->unmapped, piece);
     device->ops->paging->unreserve(device, segment->address, segment->bytes);
     piece_drop(&c->base.store, piece);
     free(segment);
@@ -156,7 +160,7 @@ void expandable_unmap(struct caching *c, struct piece *piece)
     const uint64_t last = base + (end - base) / page * page;
     if (first >= last)
         return;
-    piece_set_remove(&shelf->free, piece);
+    piece_bins_remove(&shelf->free, piece);
     if (first > piece->address)
         shelf_put(piece_split_front(&c->base.store, piece, first - piece->address));
     if (last < end) {
@@ -168,9 +172,9 @@ void expandable_unmap(struct caching *c, struct piece *piece)
     for (uint64_t at = first; at < last; at += page)
         device->ops->paging->unmap(device, at, page);
     piece->mapped = false;
-    absorb(c, &shelf->unmapped, piece, piece->prev);
-    absorb(c, &shelf->unmapped, piece, piece->next);
-    piece_set_insert(&shelf->unmapped, piece);
+    absorb(c, shelf, piece, piece->prev);
+    absorb(c, shelf, piece, piece->next);
+    piece_tree_insert(&shelf->unmapped, piece);
     caching_uncount_reserved(c, shelf->pool, last - first);
     allocator_tell(&c->base, SEGMENT_UNMAP, last - first, shelf->stream, first);
     if (!piece_is_split(piece))

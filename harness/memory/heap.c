@@ -47,9 +47,9 @@ static void give_back(struct heap *heap, struct piece *piece)
 enum outcome heap_alloc(struct heap *heap, uint64_t bytes, uint64_t *address)
 {
     const uint64_t size = round_up(bytes, ROUNDING_MINIMUM);
-    struct piece *piece = piece_set_at_least(&heap->free, size);
+    struct piece *piece = piece_bins_at_least(&heap->free, size);
     if (piece) {
-        piece_set_remove(&heap->free, piece);
+        piece_bins_remove(&heap->free, piece);
     } else {
         const enum outcome outcome = grow(heap, size, &piece);
         if (outcome != OUTCOME_OK)
@@ -58,10 +58,10 @@ enum outcome heap_alloc(struct heap *heap, uint64_t bytes, uint64_t *address)
     if (piece->size > size) {
         struct piece *rest = piece;
         piece = piece_split_front(&heap->store, rest, size);
-        piece_set_insert(&heap->free, rest);
+        piece_bins_insert(&heap->free, rest);
     }
     piece->allocated = true;
-    piece_set_insert(&heap->live, piece);
+    piece_tree_insert(&heap->live, piece);
     heap->counts.used_current += size;
     raise_high(&heap->counts.used_high, heap->counts.used_current);
     *address = piece->address;
@@ -72,15 +72,15 @@ static void join_free(struct heap *heap, struct piece *piece, struct piece *neig
 {
     if (!neighbour || neighbour->allocated)
         return;
-    piece_set_remove(&heap->free, neighbour);
+    piece_bins_remove(&heap->free, neighbour);
     piece_join(&heap->store, piece, neighbour);
 }
 
 void heap_free(struct heap *heap, uint64_t address)
 {
-    struct piece *piece = piece_set_at(&heap->live, address);
+    struct piece *piece = piece_tree_at(&heap->live, address);
     assert(piece);
-    piece_set_remove(&heap->live, piece);
+    piece_tree_remove(&heap->live, piece);
     piece->allocated = false;
     heap->counts.used_current -= piece->size;
     join_free(heap, piece, piece->prev);
@@ -88,7 +88,7 @@ void heap_free(struct heap *heap, uint64_t address)
     if (!heap->keeps && !piece->prev && !piece->next)
         give_back(heap, piece);
     else
-        piece_set_insert(&heap->free, piece);
+        piece_bins_insert(&heap->free, piece);
 }
 
 void heap_reset_high(struct heap *heap)
@@ -100,11 +100,11 @@ void heap_reset_high(struct heap *heap)
 void heap_trim(struct heap *heap)
 {
     struct piece *next;
-    for (struct piece *p = piece_set_first(&heap->free); p; p = next) {
-        next = piece_set_after(&heap->free, p);
+    for (struct piece *p = piece_bins_first(&heap->free); p; p = next) {
+        next = piece_bins_after(&heap->free, p);
         if (p->prev || p->next)
             continue;
-        piece_set_remove(&heap->free, p);
+        piece_bins_remove(&heap->free, p);
         give_back(heap, p);
     }
 }
@@ -114,5 +114,6 @@ void heap_release(struct heap *heap)
     while (heap->live.root)
         heap_free(heap, heap->live.root->address);
     heap_trim(heap);
+    piece_bins_release(&heap->free);
     piece_store_release(&heap->store);
 }

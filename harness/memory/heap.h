@@ -13,7 +13,8 @@ struct heap {
     struct device *device;
     enum outcome (*get)(struct device *device, uint64_t bytes, uint64_t *address);
     void (*put)(struct device *device, uint64_t address, uint64_t bytes);
-    struct piece_set free, live;
+    struct piece_bins free;
+    struct piece_tree live;
     struct piece_store store;
     struct device_pool_reading counts;
 };

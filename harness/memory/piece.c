@@ -7,8 +7,9 @@
 struct piece_slab {
     struct piece_slab *next;
     size_t count;
-    struct piece pieces[];
+    struct piece *pieces; /* a cache line each */
 };
+#define LINE 64u
 
 static uint64_t order_of(const struct piece *piece)
 {
@@ -38,7 +39,7 @@ static inline uint64_t priority(const struct piece *piece)
     return x ^ (x >> 31);
 }
 
-void piece_set_insert(struct piece_set *set, struct piece *piece)
+void piece_tree_insert(struct piece_tree *set, struct piece *piece)
 {
     const enum piece_order order = set->order;
     const uint64_t mine = priority(piece);
@@ -64,7 +65,7 @@ void piece_set_insert(struct piece_set *set, struct piece *piece)
     *right = NULL;
 }
 
-void piece_set_remove(struct piece_set *set, struct piece *piece)
+void piece_tree_remove(struct piece_tree *set, struct piece *piece)
 {
     const enum piece_order order = set->order;
     struct piece **place = &set->root;
@@ -87,7 +88,7 @@ void piece_set_remove(struct piece_set *set, struct piece *piece)
     *place = left ? left : right;
 }
 
-struct piece *piece_set_at_least(const struct piece_set *set, uint64_t size)
+struct piece *piece_tree_at_least(const struct piece_tree *set, uint64_t size)
 {
     struct piece *best = NULL;
     for (struct piece *p = set->root; p;) {
@@ -101,7 +102,7 @@ struct piece *piece_set_at_least(const struct piece_set *set, uint64_t size)
     return best;
 }
 
-struct piece *piece_set_first(const struct piece_set *set)
+struct piece *piece_tree_first(const struct piece_tree *set)
 {
     struct piece *p = set->root;
     while (p && p->left)
@@ -109,7 +110,7 @@ struct piece *piece_set_first(const struct piece_set *set)
     return p;
 }
 
-struct piece *piece_set_last(const struct piece_set *set)
+struct piece *piece_tree_last(const struct piece_tree *set)
 {
     struct piece *p = set->root;
     while (p && p->right)
@@ -117,7 +118,7 @@ struct piece *piece_set_last(const struct piece_set *set)
     return p;
 }
 
-struct piece *piece_set_after(const struct piece_set *set, const struct piece *piece)
+struct piece *piece_tree_after(const struct piece_tree *set, const struct piece *piece)
 {
     struct piece *best = NULL;
     for (struct piece *p = set->root; p;) {
@@ -131,7 +132,7 @@ struct piece *piece_set_after(const struct piece_set *set, const struct piece *p
     return best;
 }
 
-struct piece *piece_set_before(const struct piece_set *set, const struct piece *piece)
+struct piece *piece_tree_before(const struct piece_tree *set, const struct piece *piece)
 {
     struct piece *best = NULL;
     for (struct piece *p = set->root; p;) {
@@ -145,7 +146,7 @@ struct piece *piece_set_before(const struct piece_set *set, const struct piece *
     return best;
 }
 
-struct piece *piece_set_at(const struct piece_set *set, uint64_t address)
+struct piece *piece_tree_at(const struct piece_tree *set, uint64_t address)
 {
     struct piece *p = set->root;
     while (p && p->address != address)
@@ -159,8 +160,9 @@ static void grow(struct piece_store *store)
     size_t count = store->slabs ? 2 * store->slabs->count + 1 : 63;
     if (count > 4095)
         count = 4095;
-    struct piece_slab *slab = xmalloc(sizeof(*slab) + count * sizeof(slab->pieces[0]));
+    struct piece_slab *slab = xmalloc(sizeof(*slab) + LINE + count * sizeof(struct piece));
     slab->count = count;
+    slab->pieces = (struct piece *)(void *)((char *)(slab + 1) + LINE - (uintptr_t)(slab + 1) % LINE);
     slab->next = store->slabs;
     store->slabs = slab;
     for (size_t i = count; i-- > 0;) {

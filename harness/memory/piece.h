@@ -1,6 +1,6 @@
-/* piece: a contiguous range inside a segment, and ordered sets of free ones.
+/* piece: a contiguous range inside a segment, and ordered sets of such ranges.
  *
- * A set is a treap whose priorities are hashes of the addresses: no balance data to store, and the
+ * A tree is a treap whose priorities are hashes of the addresses: no balance data to store, and the
  * same shape for the same content. 64 bytes a piece on 64-bit machines.
  */
 #ifndef HIGHWATER_MEMORY_PIECE_H
@@ -27,24 +27,38 @@ struct piece {
 };
 
 enum piece_order { BY_ADDRESS, BY_SIZE_THEN_ADDRESS, BY_SIZE_THEN_SEGMENT };
-struct piece_set {
+struct piece_tree {
     struct piece *root;
     enum piece_order order;
 };
 
-/* A piece may be in one set; address, size and segment stay fixed while it is. */
-void piece_set_insert(struct piece_set *set, struct piece *piece);
-void piece_set_remove(struct piece_set *set, struct piece *piece);
-/* The first of at least this size (a set by size); NULL: none. */
-struct piece *piece_set_at_least(const struct piece_set *set, uint64_t size);
-struct piece *piece_set_first(const struct piece_set *set);
-struct piece *piece_set_last(const struct piece_set *set);
-/* Neighbours in the set's order; `piece` itself need not be in it. NULL: none. */
-struct piece *piece_set_after(const struct piece_set *set, const struct piece *piece);
-struct piece *piece_set_before(const struct piece_set *set, const struct piece *piece);
-/* The piece that begins at this address (a set by address). */
-struct piece *piece_set_at(const struct piece_set *set, uint64_t address);
+/* A piece may be in one tree; address, size and segment stay fixed while it is. */
+void piece_tree_insert(struct piece_tree *set, struct piece *piece);
+void piece_tree_remove(struct piece_tree *set, struct piece *piece);
+/* The first of at least this size (a tree by size); NULL: none. */
+struct piece *piece_tree_at_least(const struct piece_tree *set, uint64_t size);
+struct piece *piece_tree_first(const struct piece_tree *set);
+struct piece *piece_tree_last(const struct piece_tree *set);
+/* Neighbours in the tree's order; `piece` itself need not be in it. NULL: none. */
+struct piece *piece_tree_after(const struct piece_tree *set, const struct piece *piece);
+struct piece *piece_tree_before(const struct piece_tree *set, const struct piece *piece);
+/* The piece that begins at this address (a tree by address). */
+struct piece *piece_tree_at(const struct piece_tree *set, uint64_t address);
 bool piece_before(enum piece_order order, const struct piece *a, const struct piece *b);
+
+/* A large set by size: a tree per size class. The same order throughout as one tree has. */
+struct piece_bins {
+    enum piece_order order; /* one by size */
+    struct piece_table *table; /* NULL until the first is inserted */
+};
+void piece_bins_insert(struct piece_bins *bins, struct piece *piece);
+void piece_bins_remove(struct piece_bins *bins, struct piece *piece);
+struct piece *piece_bins_at_least(const struct piece_bins *bins, uint64_t size);
+struct piece *piece_bins_first(const struct piece_bins *bins);
+struct piece *piece_bins_last(const struct piece_bins *bins);
+struct piece *piece_bins_after(const struct piece_bins *bins, const struct piece *piece);
+struct piece *piece_bins_before(const struct piece_bins *bins, const struct piece *piece);
+void piece_bins_release(struct piece_bins *bins);
 
 /* Memory for pieces: slabs that only grow. A zeroed store is ready. */
 struct piece_store {

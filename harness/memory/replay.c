@@ -176,6 +176,105 @@ static void follow_recording(struct player *p, const struct trace_event *event, 
     recorded_at(&p->recorded, event->op == TRACE_EMPTY_CACHE ? line + 1 : line, refused);
 }
 
+static void play_alloc(struct player *p, const struct trace_event *event, uint64_t line)
+{
+    struct replay_result *result = p->result;
+    struct block block;
+    struct refusal refusal;
+    const enum outcome outcome =
+        allocator_alloc(p->allocator, event->bytes, event->stream, &block, &refusal);
+    p->live[event->slot] = outcome == OUTCOME_OK ? block.piece : NULL;
+    if (outcome == OUTCOME_OK) {
+        check_address(p, event, line, block.address);
+        return;
+    }
+    if (!result->refusals++) {
+        result->first_refusal = line + 2;
+        result->refusal = refusal;
+    }
+    if (p->phase)
+        p->phase->refused = true;
+}
+
+/* What was refused is refused again, with all that the ladder does on the way. */
+static void play_oom(struct player *p, const struct trace_event *event)
+{
+    struct block block;
+    struct refusal refusal;
+    p->addresses->refuses = p->setting->ties != REPLAY_RECORDED;
+    const enum outcome outcome =
+        allocator_alloc(p->allocator, event->bytes, event->stream, &block, &refusal);
+    p->addresses->refuses = false;
+    if (outcome == OUTCOME_OK) {
+        p->result->served++;
+        allocator_free(p->allocator, &block);
+    }
+    if (p->phase)
+        p->phase->refused = true;
+}
+
+static void play_free(struct player *p, const struct trace_event *event)
+{
+    struct piece *piece = p->live[event->slot];
+    if (piece)
+        allocator_free_piece(p->allocator, piece);
+    p->live[event->slot] = NULL;
+}
+
+static void play(struct player *p, const struct trace_event *event, uint64_t line)
+{
+    switch ((enum trace_op)event->op) {
+    case TRACE_ALLOC:
+        play_alloc(p, event, line);
+        break;
+    case TRACE_FREE:
+        play_free(p, event);
+        break;
+    case TRACE_OOM:
+        if (!p->setting->skip_refusals)
+            play_oom(p, event);
+        break;
+    case TRACE_EMPTY_CACHE:
+        allocator_empty_cache(p->allocator);
+        break;
+    case TRACE_BEGIN:
+        collect_peaks(p);
+        begin_phase(p, p->trace->names[event->slot]);
+        break;
+    case TRACE_END:
+        fill_phase(p);
+        p->phase->open = false;
+        p->phase = NULL;
+        break;
+    }
+}
+
+/* Segment events of an empty_cache stand behind its line, those of a request before it. */
+static void follow_recording(struct player *p, const struct trace_event *event, uint64_t line)
+{
+    const bool refused = event->op == TRACE_OOM;
+    const bool allocates = event->op == TRACE_ALLOC || refused;
+    recorded_at(&p->recorded, line, false);
+    if (recorded_emptied(&p->recorded, line, allocates, refused))
+        allocator_empty_cache(p->allocator);
+    recorded_at(&p->recorded, event->op == TRACE_EMPTY_CACHE ? line + 1 : line, refused);
+}
+
+/* With many blocks the time goes into waiting for memory, and a replay knows what it will free:
+ * where the block is noted, the block, and its neighbours are fetched ahead of time. */
+static void fetch_ahead(const struct player *p, uint64_t line)
+{
+    const struct trace_event *events = p->trace->events + line;
+    if (line + 24 >= p->trace->count)
+        return;
+    if (events[24].op == TRACE_FREE)
+        __builtin_prefetch(&p->live[events[24].slot]);
+    if (events[16].op == TRACE_FREE)
+        __builtin_prefetch(p->live[events[16].slot]);
+    if (events[8].op == TRACE_FREE && p->live[events[8].slot])
+        piece_fetch_neighbours(p->live[events[8].slot]);
+}
+
 static void play_all(struct player *p)
 {
     const struct trace *trace = p->trace;
