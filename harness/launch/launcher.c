@@ -84,22 +84,31 @@ void launcher_close(struct launcher *launcher)
 /* --- the command line ------------------------------------------------------------------------
  */
 
-/* A topology that is told need not be discovered: discovery opens displays and GPU drivers and
- * is most of mpirun's time. Nothing is bound, so nothing depends on it. */
-static void add_environment(const struct launcher *launcher, struct words *environment)
+/* A topology that is told need not be discovered, and an empty folder holds no plugins: both
+ * open displays and GPU drivers, are most of mpirun's time, and would map a driver into our
+ * rank. Nothing is bound, so nothing depends on the topology. */
+static void add_environment(const struct launcher *launcher, const char *live_folder,
+                            struct words *environment)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    words_add(environment, "PMIX_MCA_gds=hash");
     words_addf(environment, "HWLOC_SYNTHETIC=pack:1 core:%ld pu:1", cpus > 0 ? cpus : 1);
-    words_add(environment, "HWLOC_COMPONENTS=-opencl,-cuda,-nvml,-gl,-pci");
+    words_addf(environment, "HWLOC_PLUGINS_PATH=%s", live_folder);
+    words_add(environment, "PMIX_MCA_gds=hash");
+    words_add(environment, "OMPI_MCA_opal_cuda_support=0");
     if (geteuid() == 0 && launcher->allow_root) {
         words_add(environment, "OMPI_ALLOW_RUN_AS_ROOT=1");
         words_add(environment, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     }
 }
 
+/* Unless the caller's environment has chosen. */
 static void add_parameter(struct words *words, const char *name, const char *value)
 {
+    char *variable = xasprintf("OMPI_MCA_%s", name);
+    bool chosen = getenv(variable) != NULL;
+    free(variable);
+    if (chosen)
+        return;
     words_add(words, "--mca");
     words_add(words, name);
     words_add(words, value);
@@ -108,16 +117,15 @@ static void add_parameter(struct words *words, const char *name, const char *val
 void launcher_command(const struct launcher *launcher, const struct launch *launch,
                       struct words *environment, struct words *words)
 {
-    add_environment(launcher, environment);
+    add_environment(launcher, launch->live_folder, environment);
     words_add(words, "mpirun");
     words_add(words, "--oversubscribe");
     words_add(words, "--bind-to");
     words_add(words, "none");
     add_parameter(words, "plm", "isolated");
-    if (getenv("OMPI_MCA_pml") == NULL) /* MPI carries barriers only; fabrics cost 200 ms */
-        add_parameter(words, "pml", "ob1");
-    if (getenv("OMPI_MCA_btl") == NULL)
-        add_parameter(words, "btl", "self,vader");
+    add_parameter(words, "pml", "ob1"); /* MPI carries barriers only; fabrics cost 200 ms */
+    add_parameter(words, "btl", "self,vader");
+    add_parameter(words, "coll", "basic,libnbc,self");
     add_parameter(words, "btl_vader_backing_directory", launch->live_folder);
     add_parameter(words, "btl_vader_single_copy_mechanism", "none");
     add_parameter(words, "orte_tmpdir_base", launch->live_folder);
@@ -230,11 +238,13 @@ void launcher_run(const struct launcher *launcher, const struct launch *launch,
                   const struct watch *watch, struct launch_end *end, struct text *why)
 {
     struct words environment = WORDS_INIT, words = WORDS_INIT;
+    static const char *const others[] = {"HWLOC_", NULL}; /* the caller's would win */
     struct running running = {.launch = launch, .watch = watch};
     char *output = launcher_output_path(launch->run_folder);
     launcher_command(launcher, launch, &environment, &words);
     const struct process_plan plan = {.argv = (const char *const *)words.word,
                                       .environment = (const char *const *)environment.word,
+                                      .drop_prefixes = others,
                                       .output_path = output,
                                       .error_path = output,
                                       .death_signal = SIGTERM,

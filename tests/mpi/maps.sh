@@ -18,11 +18,16 @@ launcher=$(pgrep -P $driver mpirun)
 rank=$(pgrep -P "$launcher" highwater-rank)
 cat /proc/$driver/maps > driver.maps
 cat "/proc/$rank/maps" > rank.maps
+cat "/proc/$launcher/maps" > launcher.maps
 : > seen
 wait $driver
 grep -q highwater driver.maps && grep -q libmpi rank.maps || fail "the wrong maps were read"
 for library in libcuda libcudart libcublas libcupti libnvrtc; do
-    if grep "$library" driver.maps rank.maps; then fail "$library is mapped"; fi
+    if grep "$library" driver.maps rank.maps launcher.maps; then fail "$library is mapped"; fi
+done
+# Discovery of the machine's topology opens displays and drivers; it is switched off.
+for library in hwloc_ libOpenCL libX11 libXNVCtrl libpciaccess; do
+    if grep "$library" rank.maps launcher.maps; then fail "$library is mapped"; fi
 done
 for library in libmpi libopen-rte libopen-pal libpmix libhwloc; do
     if grep "$library" driver.maps; then fail "the driver has $library"; fi

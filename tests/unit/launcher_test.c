@@ -153,6 +153,8 @@ static void the_command_line_of_a_launch(void **state)
     assert_has(&words, "enable-recovery", false);
     assert_has(&words, "allow-run-as-root", false);
     assert_has(&environment, "ALLOW_RUN_AS_ROOT", false);
+    assert_has(&environment, "HWLOC_SYNTHETIC=", true);
+    assert_has(&environment, "HWLOC_COMPONENTS", false); /* it cancels the other */
     words_release(&environment);
     words_release(&words);
     launcher.allow_root = true;
