@@ -43,56 +43,72 @@ static int read_rest(int fd, size_t limit, struct text *out)
     }
 }
 
-int file_read(const char *path, size_t limit, struct text *out, struct text *why)
+/* At most `limit` bytes and one more, from the start or, `tail`, from the last `limit` on. */
+static int read_some(const char *path, bool tail, size_t limit, struct text *contents,
+                     struct text *why)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return refuse(why, "open", path);
-    struct text contents = TEXT_INIT;
-    int failed = read_rest(fd, limit, &contents);
+    struct stat status;
+    int failed = tail ? fstat(fd, &status) : 0;
+    if (tail && !failed && (uint64_t)status.st_size > limit)
+        failed = lseek(fd, status.st_size - (off_t)limit, SEEK_SET) < 0 ? -1 : 0;
+    if (!failed)
+        failed = read_rest(fd, limit, contents);
     if (failed) {
         refuse(why, "read", path);
-    } else if (limit > 0 && contents.length > limit) {
-        text_add(why, "cannot read ");
-        text_add_escaped(why, path, strlen(path), 0);
-        text_addf(why, ": it is longer than %zu bytes", limit);
-        failed = -1;
+        text_release(contents);
     }
     close(fd);
-    if (failed) {
-        text_release(&contents);
-        return -1;
+    return failed ? -1 : 0;
+}
+
+/* Hands over at most `limit` bytes of what was read (0: all of it). */
+static void take_contents(struct text *out, struct text *contents, size_t limit)
+{
+    if (limit > 0 && contents->length > limit) {
+        contents->length = limit;
+        contents->data[limit] = '\0';
     }
     text_release(out);
-    *out = contents;
+    *out = *contents;
+}
+
+int file_read(const char *path, size_t limit, struct text *out, struct text *why)
+{
+    struct text contents = TEXT_INIT;
+    if (read_some(path, false, limit, &contents, why) != 0)
+        return -1;
+    if (limit == 0 || contents.length <= limit) {
+        take_contents(out, &contents, 0);
+        return 0;
+    }
+    text_add(why, "cannot read ");
+    text_add_escaped(why, path, strlen(path), 0);
+    text_addf(why, ": it is longer than %zu bytes", limit);
+    text_release(&contents);
+    return -1;
+}
+
+int file_read_head(const char *path, size_t limit, struct text *out, bool *more,
+                   struct text *why)
+{
+    struct text contents = TEXT_INIT;
+    if (read_some(path, false, limit, &contents, why) != 0)
+        return -1;
+    if (more != NULL)
+        *more = contents.length > limit;
+    take_contents(out, &contents, limit);
     return 0;
 }
 
 int file_read_tail(const char *path, size_t limit, struct text *out, struct text *why)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return refuse(why, "open", path);
     struct text contents = TEXT_INIT;
-    struct stat status;
-    int failed = fstat(fd, &status);
-    if (!failed && (uint64_t)status.st_size > limit)
-        failed = lseek(fd, status.st_size - (off_t)limit, SEEK_SET) < 0 ? -1 : 0;
-    if (!failed)
-        failed = read_rest(fd, limit, &contents);
-    if (failed)
-        refuse(why, "read", path);
-    close(fd);
-    if (failed) {
-        text_release(&contents);
+    if (read_some(path, true, limit, &contents, why) != 0)
         return -1;
-    }
-    if (contents.length > limit) { /* it grew in the meantime */
-        contents.length = limit;
-        contents.data[limit] = '\0';
-    }
-    text_release(out);
-    *out = contents;
+    take_contents(out, &contents, limit); /* it may have grown in the meantime */
     return 0;
 }
 

@@ -34,7 +34,8 @@ struct phase_record {
     size_t bad_lines;
 };
 /* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path`
- * may be NULL. -1: phase file unreadable, longer than 64 MiB, or of more than 65,536 phases. */
+ * may be NULL. Of a flood the first 64 MiB and the first 65,536 phases count, and a failure;
+ * the rest is bad lines. -1: phase file unreadable. */
 int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
                 struct text *why) MUST_CHECK;
 void phase_record_release(struct phase_record *record);

@@ -91,6 +91,12 @@ static void reads_with_a_limit(void **state)
     assert_int_equal(file_read("big", sizeof bytes - 1, &out, &why), -1);
     assert_reason(&why, "big", "longer than 199999");
     assert_int_equal(out.length, sizeof bytes); /* as it was */
+    bool more = false;
+    assert_int_equal(file_read_head("big", 1000, &out, &more, &why), 0);
+    assert_true(more && out.length == 1000);
+    assert_memory_equal(out.data, bytes, 1000);
+    assert_int_equal(file_read_head("big", sizeof bytes, &out, &more, &why), 0);
+    assert_true(!more && out.length == sizeof bytes);
     assert_int_equal(file_read_tail("big", 1000, &out, &why), 0);
     assert_int_equal(out.length, 1000);
     assert_memory_equal(out.data, bytes + sizeof bytes - 1000, 1000);
