@@ -176,10 +176,15 @@ int file_create(const char *path, const void *bytes, size_t length, struct text 
 
 int file_replace(const char *path, const void *bytes, size_t length, struct text *why)
 {
-    char *beside = xasprintf("%s.new-%ld", path, (long)getpid());
-    unlink(beside); /* of a process of this number that died long ago */
-    int failed = 0;
-    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    char *beside = NULL;
+    int failed = 0, fd = -1;
+    /* Another number when the name is taken: another host may have a process of ours. */
+    for (int number = 0; number < 100 && (number == 0 || (fd < 0 && errno == EEXIST));
+         number++) {
+        free(beside);
+        beside = xasprintf("%s.new-%ld-%d", path, (long)getpid(), number);
+        fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
     if (fd < 0)
         failed = refuse(why, "create", beside);
     else

@@ -11,7 +11,7 @@
 /* Reads replace what `out` held, on success only.
  * Reads at most `limit` bytes (0: no limit); a longer file is an error. */
 int file_read(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
-/* Reads the first `limit` bytes (more than 0); *more (may be NULL) says whether there are others. */
+/* Reads the first `limit` bytes (more than 0); *more (may be NULL): are there others? */
 int file_read_head(const char *path, size_t limit, struct text *out, bool *more,
                    struct text *why) MUST_CHECK;
 /* Reads the last `limit` bytes. */

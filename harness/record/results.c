@@ -118,23 +118,37 @@ static enum results_outcome appear(const char *hidden, const char *folder, struc
     return RESULTS_FAILED;
 }
 
-static enum results_outcome create_hidden(struct results *results, const char *hidden,
-                                          const struct text *study,
+/* A new folder beside the one to be; the caller frees. Its name may be taken by a process of
+ * another host, or left by one that died in here: then it gets another number. */
+static char *make_hidden(const char *folder, struct text *why)
+{
+    for (int number = 0;; number++) {
+        char *hidden = xasprintf("%s.new-%ld-%d", folder, (long)getpid(), number);
+        if (mkdir(hidden, 0777) == 0)
+            return hidden;
+        bool taken = errno == EEXIST && number < 100;
+        if (!taken)
+            text_addf(why, "cannot make folder %s: %s", hidden, strerror(errno));
+        free(hidden);
+        if (!taken)
+            return NULL;
+    }
+}
+
+static enum results_outcome create_hidden(struct results *results, const struct text *study,
                                           const struct text *environment, struct text *why)
 {
     enum results_outcome outcome = RESULTS_FAILED;
     struct text ignored = TEXT_INIT;
-    if (folder_remove(hidden, why) != 0) /* of a process of this number that died in here */
+    char *hidden = make_hidden(results->folder, why);
+    if (hidden == NULL)
         return RESULTS_FAILED;
-    if (mkdir(hidden, 0777) != 0) {
-        text_addf(why, "cannot make folder %s: %s", hidden, strerror(errno));
-        return RESULTS_FAILED;
-    }
     if (create_files(results, hidden, study, environment, why) == 0)
         outcome = appear(hidden, results->folder, why);
     if (outcome != RESULTS_OK && folder_remove(hidden, &ignored) != 0)
         text_addf(why, " (and %s)", text_string(&ignored));
     text_release(&ignored);
+    free(hidden);
     return outcome;
 }
 
@@ -178,10 +192,9 @@ static enum results_outcome create_below(struct results *results, const char *pa
                                          const struct text *environment, struct text *why)
 {
     struct text made = TEXT_INIT;
-    char *hidden = xasprintf("%s.new-%ld", results->folder, (long)getpid());
     enum results_outcome outcome = RESULTS_FAILED;
     if (make_parents(parent, &made, why) == 0)
-        outcome = create_hidden(results, hidden, study, environment, why);
+        outcome = create_hidden(results, study, environment, why);
     if (outcome == RESULTS_OK && folder_sync(parent, why) != 0) {
         struct text ignored = TEXT_INIT;
         int left = folder_remove(results->folder, &ignored);
@@ -192,7 +205,6 @@ static enum results_outcome create_below(struct results *results, const char *pa
     if (outcome != RESULTS_OK)
         unmake_parents(parent, &made);
     text_release(&made);
-    free(hidden);
     return outcome;
 }
 

@@ -134,6 +134,20 @@ static void creates_the_folder(void **state)
     text_release(&header);
 }
 
+/* What a driver left that died while it created its folder is in nobody's way. */
+static void leftovers_are_passed_by(void **state)
+{
+    (void)state;
+    struct text why = TEXT_INIT, path = TEXT_INIT;
+    text_setf(&path, "passed.new-%ld-0/inner", (long)getpid());
+    assert_int_equal(folder_make(text_string(&path), &why), 0);
+    struct results results = create_well("passed");
+    assert_true(file_exists(text_string(&path)));
+    assert_int_equal(entries_of("passed"), 5);
+    results_close(&results);
+    text_release(&path);
+}
+
 static void refuses_what_exists(void **state)
 {
     (void)state;
@@ -348,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(creates_the_folder),
+        cmocka_unit_test(leftovers_are_passed_by),
         cmocka_unit_test(refuses_what_exists),
         cmocka_unit_test(one_driver_per_folder),
         cmocka_unit_test(one_of_many_creates),
