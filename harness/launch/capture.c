@@ -74,24 +74,19 @@ int capture(const char *const *argv, const char *const *environment, struct text
     return result;
 }
 
-static bool can_start(const char *folder, size_t length, const char *name)
+char *program_find(const char *name)
 {
-    char *path = xasprintf("%.*s/%s", (int)length, folder, name);
-    bool can = access(path, X_OK) == 0;
-    free(path);
-    return can;
-}
-
-bool program_exists(const char *name)
-{
-    if (strchr(name, '/') != NULL)
-        return access(name, X_OK) == 0;
-    const char *path = getenv("PATH");
-    while (path != NULL) {
-        size_t length = strcspn(path, ":");
-        if (length == 0 ? can_start(".", 1, name) : can_start(path, length, name))
-            return true;
-        path = path[length] == ':' ? path + length + 1 : NULL;
+    const char *path = strchr(name, '/') != NULL ? NULL : getenv("PATH");
+    if (path == NULL)
+        return access(name, X_OK) == 0 ? xstrdup(name) : NULL;
+    for (;;) {
+        int length = (int)strcspn(path, ":");
+        char *candidate = xasprintf("%.*s%s%s", length, path, length > 0 ? "/" : "./", name);
+        if (access(candidate, X_OK) == 0)
+            return candidate;
+        free(candidate);
+        if (path[length] == '\0')
+            return NULL;
+        path += length + 1;
     }
-    return false;
 }

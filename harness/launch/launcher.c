@@ -33,19 +33,14 @@ static bool root_consents(bool allow_root)
            (is_one("OMPI_ALLOW_RUN_AS_ROOT") && is_one("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"));
 }
 
-static int ask_version(struct text *version, struct text *why)
+static int ask_version(const char *mpirun, struct text *version, struct text *why)
 {
-    static const char *const argv[] = {"mpirun", "--version", NULL};
+    const char *const argv[] = {mpirun, "--version", NULL};
     struct text error = TEXT_INIT;
     int code = 0;
-    if (!program_exists("mpirun")) {
-        text_add(why, "mpirun is not found: install Open MPI");
-        return -1;
-    }
     int result = capture(argv, NULL, version, &error, &code, why);
     text_release(&error);
-    size_t line = strcspn(text_string(version), "\n");
-    char *first = xstrndup(text_string(version), line);
+    char *first = xstrndup(text_string(version), strcspn(text_string(version), "\n"));
     text_setf(version, "%s", first);
     free(first);
     if (result == 0 && strstr(text_string(version), "Open MPI") == NULL) {
@@ -57,16 +52,21 @@ static int ask_version(struct text *version, struct text *why)
 
 int launcher_open(struct launcher *launcher, bool allow_root, struct text *why)
 {
+    char *beside = file_beside_me("highwater-rank");
     struct launcher opened = {.allow_root = allow_root,
-                              .rank_program = file_beside_me("highwater-rank")};
+                              .mpirun = program_find("mpirun"),
+                              .rank_program = program_find(beside)};
     int result = -1;
-    if (!program_exists(opened.rank_program))
-        text_addf(why, "%s is not there or cannot be started", opened.rank_program);
+    if (opened.rank_program == NULL)
+        text_addf(why, "%s is not there or cannot be started", beside);
+    else if (opened.mpirun == NULL)
+        text_add(why, "mpirun is not found: install Open MPI");
     else if (!root_consents(allow_root))
         text_add(why, "mpirun does not run as root without consent: set [launch] allow_root = "
                       "yes (or --set launch.allow_root=yes, --allow-root), or run as a user");
     else
-        result = ask_version(&opened.version, why);
+        result = ask_version(opened.mpirun, &opened.version, why);
+    free(beside);
     if (result != 0)
         launcher_close(&opened);
     else
@@ -76,6 +76,7 @@ int launcher_open(struct launcher *launcher, bool allow_root, struct text *why)
 
 void launcher_close(struct launcher *launcher)
 {
+    free(launcher->mpirun);
     free(launcher->rank_program);
     text_release(&launcher->version);
     *launcher = (struct launcher){.rank_program = NULL};
@@ -118,7 +119,7 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
                       struct words *environment, struct words *words)
 {
     add_environment(launcher, launch->live_folder, environment);
-    words_add(words, "mpirun");
+    words_add(words, launcher->mpirun);
     words_add(words, "--oversubscribe");
     words_add(words, "--bind-to");
     words_add(words, "none");

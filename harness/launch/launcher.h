@@ -8,7 +8,8 @@
 #include "harness/launch/words.h"
 
 struct launcher {
-    bool allow_root;     /* the study's consent */
+    bool allow_root;    /* the study's consent */
+    char *mpirun;       /* its path */
     char *rank_program;  /* highwater-rank, beside us */
     struct text version; /* first line of mpirun --version */
 };

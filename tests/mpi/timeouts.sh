@@ -86,3 +86,20 @@ EOF
 code_is 3
 in_time 6000
 rows_match '^error\|7\|a line of output.*$' status,exit_code,error phase=run
+
+# --- a kernel that has no descriptors for processes ---
+child plain.sh <<EOF
+$speak
+case "\$*" in *--batch=2*) sleep 300 ;; esac
+all
+bye
+EOF
+study old.ini '[sweep batch]' 'values = 1, 2, 3'
+start=$(now)
+LD_PRELOAD=$HIGHWATER_BUILD/tests/fake/no_pidfd.so sweep old.ini old --set study.timeout=1s
+code_is 0
+in_time 8000
+rows_are 'ok
+timeout
+ok' status phase=run
+nothing_left

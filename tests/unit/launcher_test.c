@@ -1,3 +1,4 @@
+#include "harness/launch/capture.h"
 #include "harness/launch/childline.h"
 #include "harness/launch/launcher.h"
 #include "harness/launch/ranksetting.h"
@@ -135,15 +136,15 @@ static void lists_have_an_entry_for_each_rank(void **state)
 static void the_command_line_of_a_launch(void **state)
 {
     (void)state;
-    char program[] = "/bin/highwater-rank";
-    struct launcher launcher = {.rank_program = program};
+    char program[] = "/bin/highwater-rank", mpirun[] = "/bin/mpirun";
+    struct launcher launcher = {.rank_program = program, .mpirun = mpirun};
     struct words rank = WORDS_INIT, environment = WORDS_INIT, words = WORDS_INIT;
     words_add(&rank, "--run-folder=/r");
     const struct launch launch = {
         .ranks = 4, .run_folder = "/r", .live_folder = "/l", .rank_words = &rank};
     unsetenv("OMPI_MCA_pml");
     launcher_command(&launcher, &launch, &environment, &words);
-    assert_string_equal(words.word[0], "mpirun");
+    assert_string_equal(words.word[0], "/bin/mpirun");
     assert_has(&words, "--oversubscribe", true);
     assert_has(&words, "--bind-to none", true);
     assert_has(&words, "--mca pml ob1", true);
@@ -166,6 +167,27 @@ static void the_command_line_of_a_launch(void **state)
     words_release(&environment);
     words_release(&words);
     words_release(&rank);
+}
+
+static void programs_are_found_as_a_shell_does(void **state)
+{
+    (void)state;
+    char *before = xstrdup(getenv("PATH"));
+    char *found = program_find("sh");
+    assert_non_null(found);
+    assert_int_equal(access(found, X_OK), 0);
+    free(found);
+    assert_null(program_find("no-such-program-anywhere"));
+    assert_null(program_find("/no/such"));
+    assert_null(program_find("/etc/passwd")); /* not to be started */
+    setenv("PATH", "/nowhere::/also-not", 1);
+    assert_null(program_find("sh"));
+    setenv("PATH", "/nowhere:/bin", 1);
+    found = program_find("sh");
+    assert_string_equal(found, "/bin/sh");
+    free(found);
+    setenv("PATH", before, 1);
+    free(before);
 }
 
 static void leftovers_go_and_the_living_stay(void **state)
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(settings_of_a_rank_go_there_and_back),
         cmocka_unit_test(lists_have_an_entry_for_each_rank),
         cmocka_unit_test(the_command_line_of_a_launch),
+        cmocka_unit_test(programs_are_found_as_a_shell_does),
         cmocka_unit_test(leftovers_go_and_the_living_stay),
         cmocka_unit_test(a_point_as_the_words_of_a_child),
     };
