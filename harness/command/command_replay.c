@@ -1,7 +1,303 @@
 #include "harness/command/command.h"
 
+#include "harness/base/json.h"
+#include "harness/base/log.h"
+#include "harness/memory/replay.h"
+#include "harness/record/table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDED_TOTAL "150109880320" /* the H200 of the recordings */
+
+struct replay_options {
+    struct output_option to;
+    char *segments, *check;
+    int allocator, ties;
+    struct reading capacity;
+    uint64_t device_total;
+    struct allocator_setting setting;
+    bool fit;
+};
+
+enum { TIES_AUTO, TIES_RECORDED, TIES_CHUNK_MODEL, TIES_SEGMENT_ORDER };
+static const char *const ties_names[] = {"auto", "recorded", "chunk-model", "segment-order",
+                                         NULL};
+
+#define AT(member) .offset = offsetof(struct replay_options, member)
+static const struct option replay_options[] = {
+    {.name = "segments", .type = OPTION_TEXT, AT(segments), .fallback = "",
+     .help = "FILE: what the recorded allocator asked its device, with addresses"},
+    {.name = "allocator", .type = OPTION_CHOICE, AT(allocator), .choices = allocator_names,
+     .fallback = "caching", .help = "which one plays the recording"},
+    {.name = "capacity", .type = OPTION_MAYBE_SIZE, AT(capacity), .fallback = "",
+     .help = "SIZE: the allocator's limit; none: the whole device"},
+    {.name = "device_total", .type = OPTION_SIZE, AT(device_total), .minimum = 1,
+     .maximum = (uint64_t)1 << 60, .fallback = RECORDED_TOTAL,
+     .help = "SIZE: what the simulated device has in all"},
+    {.name = "ties", .type = OPTION_CHOICE, AT(ties), .choices = ties_names,
+     .fallback = "auto", .help = "which of equally large free blocks is taken"},
+    {.name = "check", .type = OPTION_TEXT, AT(check), .fallback = "",
+     .help = "EXPECTED.csv: print what differs from it, and exit 1"},
+    {.name = "fit", .type = OPTION_FLAG, AT(fit), .fallback = "no",
+     .help = "find the smallest capacity that refuses nothing"},
+    {.name = NULL},
+};
+
+static int fail(const char *reason)
+{
+    log_error("replay: %s", reason);
+    return EXIT_FAILURE;
+}
+
+/* Why these options do not go together; NULL: they do. */
+static const char *conflict(const struct replay_options *o)
+{
+    const char *allocator = allocator_names[o->allocator];
+    const bool segments = o->segments[0] != '\0';
+    if (segments && strcmp(allocator, "caching") && strcmp(allocator, "expandable"))
+        return "--segments are of a caching allocator: use --allocator caching or expandable";
+    if (segments && o->ties != TIES_AUTO && o->ties != TIES_RECORDED)
+        return "--segments need --ties recorded";
+    if (!segments && o->ties == TIES_RECORDED)
+        return "--ties recorded needs --segments";
+    if (o->fit && segments)
+        return "--fit replays what was not recorded: leave --segments out";
+    if (o->fit && (o->check[0] || o->capacity.known))
+        return "--fit goes with neither --check nor --capacity";
+    return NULL;
+}
+
+static enum replay_ties choose_ties(const struct replay_options *o, const struct trace *trace)
+{
+    if (o->segments[0])
+        return REPLAY_RECORDED;
+    if (o->ties == TIES_SEGMENT_ORDER || (o->ties == TIES_AUTO && trace->tagged))
+        return REPLAY_SEGMENT_ORDER;
+    return REPLAY_CHUNK_MODEL;
+}
+
+static const char *ties_text(enum replay_ties ties)
+{
+    return ties == REPLAY_RECORDED      ? "recorded"
+           : ties == REPLAY_CHUNK_MODEL ? "chunk-model"
+                                        : "segment-order";
+}
+
+static void note_ties(enum replay_ties ties)
+{
+    if (ties == REPLAY_CHUNK_MODEL)
+        log_note("predicted: without --segments, addresses are those of the chunk model "
+                 "(it decides only which of equally large free blocks is taken)");
+    if (ties == REPLAY_SEGMENT_ORDER)
+        log_note("of equally large free blocks the oldest segment's is taken, as in studies");
+}
+
+/* --- output ------------------------------------------------------------------------------ */
+
+static void add_csv_name(struct text *out, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                "0123456789";
+    if (strspn(name, plain) == strlen(name) && !strchr("0123456789", name[0]))
+        text_add(out, name);
+    else
+        csv_add_text(out, name);
+}
+
+static void print_csv(const struct replay_result *result, struct text *out)
+{
+    text_add(out, "phase,status");
+    for (int i = 0; i < REPLAY_FIGURE_COUNT; i++)
+        text_addf(out, ",%s", replay_figure_names[i]);
+    text_add_char(out, '\n');
+    for (size_t row = 0; row < result->count; row++) {
+        const struct replay_phase *phase = &result->phases[row];
+        add_csv_name(out, phase->name);
+        text_addf(out, ",%s", replay_status(phase));
+        for (int i = 0; i < REPLAY_FIGURE_COUNT; i++) {
+            text_add_char(out, ',');
+            if (phase->figures[i].known)
+                csv_add_count(out, phase->figures[i].value);
+        }
+        text_add_char(out, '\n');
+    }
+}
+
+static struct json *document(const struct replay_options *o, const struct replay_setting *setting)
+{
+    struct json *object = json_make_object(), *settings = json_make_object();
+    json_set_text(object, "evidence", "computed");
+    json_set_text(object, "allocator", setting->allocator);
+    json_set_text(object, "ties", ties_text(setting->ties));
+    json_set_count(object, "device_total", setting->device_total);
+    json_set_reading(object, "capacity", o->capacity);
+    for (const struct option *option = allocator_options; option->name; option++) {
+        struct text value = TEXT_INIT;
+        option_format(option, &o->setting, &value);
+        json_set_text(settings, option->name, text_string(&value));
+        text_release(&value);
+    }
+    json_set(object, "settings", settings);
+    return object;
+}
+
+static void print_json(const struct replay_options *o, const struct replay_setting *setting,
+                       const struct replay_result *result, struct text *out)
+{
+    struct json *object = document(o, setting), *phases = json_make_array();
+    for (size_t row = 0; row < result->count; row++) {
+        const struct replay_phase *phase = &result->phases[row];
+        struct json *item = json_make_object();
+        json_set_text(item, "phase", phase->name);
+        json_set_text(item, "status", replay_status(phase));
+        for (int i = 0; i < REPLAY_FIGURE_COUNT; i++)
+            json_set_reading(item, replay_figure_names[i], phase->figures[i]);
+        json_append(phases, item);
+    }
+    json_set(object, "phases", phases);
+    json_set_count(object, "refusals", result->refusals);
+    json_write(object, out);
+    json_release(object);
+}
+
+/* --- work --------------------------------------------------------------------------------- */
+
+static void tell_refusals(const struct replay_result *result)
+{
+    if (result->refusals)
+        log_note("%" PRIu64 " requests were refused that the recording has granted, first at "
+                 "line %" PRIu64 ": %" PRIu64 " bytes by the %s; their blocks are left out",
+                 result->refusals, result->first_refusal, result->refusal.bytes,
+                 result->refusal.by);
+    if (result->served)
+        log_note("%" PRIu64 " requests that the recording shows refused found a free block here",
+                 result->served);
+}
+
+/* The recording's own addresses and segment events, and the expected figures. */
+static int compare(const struct replay_options *o, const struct replay_result *result)
+{
+    struct text differences = TEXT_INIT, why = TEXT_INIT;
+    uint64_t count = result->address_differences + result->segment_differences, figures = 0;
+    if (count)
+        log_at(o->check[0] ? LOG_ERROR : LOG_WARNING,
+               "replay: %" PRIu64 " block addresses and %" PRIu64 " segment events differ from "
+               "the recording; first: %s",
+               result->address_differences, result->segment_differences,
+               text_string(&result->first_difference));
+    int code = EXIT_SUCCESS;
+    if (o->check[0] && replay_check(result, o->check, &differences, &figures, &why))
+        code = fail(text_string(&why));
+    else if (o->check[0] && count + figures)
+        code = EXIT_FAILURE;
+    command_log_lines(text_string(&differences));
+    text_release(&differences);
+    text_release(&why);
+    return code;
+}
+
+static int play(struct command_call *call, const struct trace *trace,
+                const struct replay_setting *setting)
+{
+    const struct replay_options *o = call->options;
+    struct replay_result result;
+    struct text why = TEXT_INIT;
+    int code = EXIT_FAILURE;
+    if (replay_run(trace, setting, &result, &why)) {
+        fail(text_string(&why));
+    } else {
+        tell_refusals(&result);
+        if (o->to.json)
+            print_json(o, setting, &result, &call->out);
+        else
+            print_csv(&result, &call->out);
+        code = compare(o, &result);
+        replay_result_release(&result);
+    }
+    text_release(&why);
+    return code;
+}
+
+static int find_fit(struct command_call *call, const struct trace *trace,
+                    const struct replay_setting *setting)
+{
+    const struct replay_options *o = call->options;
+    struct replay_fit fit;
+    struct text why = TEXT_INIT;
+    int code = EXIT_SUCCESS;
+    if (replay_find_fit(trace, setting, &fit, &why)) {
+        code = fail(text_string(&why));
+    } else if (o->to.json) {
+        struct json *object = document(o, setting);
+        json_set_count(object, "fits_at", fit.fits);
+        json_set_count(object, "refuses_at", fit.fits - REPLAY_PAGE);
+        json_set_count(object, "allocated_peak", fit.allocated_peak);
+        json_set_count(object, "fragmentation", fit.fits - fit.allocated_peak);
+        json_set_count(object, "replays", fit.replays);
+        json_write(object, &call->out);
+        json_release(object);
+    } else {
+        text_addf(&call->out,
+                  "fits_at,refuses_at,allocated_peak,fragmentation,replays\n"
+                  "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                  fit.fits, fit.fits - REPLAY_PAGE, fit.allocated_peak,
+                  fit.fits - fit.allocated_peak, fit.replays);
+    }
+    text_release(&why);
+    return code;
+}
+
+static int run(struct command_call *call)
+{
+    const struct replay_options *o = call->options;
+    struct trace trace = {0};
+    struct segment_records segments = {0};
+    struct text why = TEXT_INIT;
+    const char *reason = conflict(o);
+    if (reason)
+        return fail(reason);
+    int code = EXIT_FAILURE;
+    if (trace_read(call->operands[0], &trace, &why) ||
+        (o->segments[0] && segments_read(o->segments, &segments, &why))) {
+        fail(text_string(&why));
+    } else {
+        struct replay_setting setting = {
+            .allocator = allocator_names[o->allocator],
+            .allocator_setting = o->setting,
+            .device_total = o->device_total,
+            .ties = choose_ties(o, &trace),
+            .segments = &segments,
+        };
+        setting.allocator_setting.limit = o->capacity;
+        note_ties(setting.ties);
+        code = (o->fit ? find_fit : play)(call, &trace, &setting);
+    }
+    trace_release(&trace);
+    segments_release(&segments);
+    text_release(&why);
+    return code;
+}
+
+static const struct option_part parts[] = {
+    {.table = replay_options},
+    {.title = "allocator options", .table = allocator_options,
+     .offset = offsetof(struct replay_options, setting)},
+    {.title = "output", .table = output_options, .offset = offsetof(struct replay_options, to)},
+    {.table = NULL},
+};
 const struct command command_replay = {
     .name = "replay",
     .summary = "an allocation trace through an allocator on a simulated device",
-    .not_yet = "plan runs a workload's own allocations on a simulated device",
+    .operands = "TRACE.csv",
+    .operand_min = 1,
+    .operand_max = 1,
+    .about = "  A trace has the columns op,id,bytes,stream,address (alloc, free, oom, empty_cache,\n"
+             "  begin and end of a phase). Out come, per phase, the allocator's figures as CSV.\n"
+             "  All of it is computed; nothing is observed.",
+    .output = "output",
+    .options_size = sizeof(struct replay_options),
+    .parts = parts,
+    .run = run,
 };

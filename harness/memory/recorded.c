@@ -60,11 +60,13 @@ static enum outcome map(struct address_policy *policy, uint64_t address, uint64_
     return refused((struct recorded *)policy) ? OUTCOME_OOM : OUTCOME_OK;
 }
 
-void recorded_open(struct recorded *r, const struct segment_records *segments)
+void recorded_open(struct recorded *r, const struct segment_records *segments,
+                   const struct stream_order *streams)
 {
     *r = (struct recorded){
         .policy = {.place = place, .give_back = give_back, .reserve = reserve, .map = map},
         .segments = segments,
+        .streams = streams,
     };
     ascending_init(&r->fallback);
 }
@@ -128,15 +130,17 @@ static void skip_past(struct recorded *r)
 void recorded_hear(void *user, const struct segment_event *event)
 {
     struct recorded *r = user;
+    struct segment_event did = *event;
+    did.stream = stream_order_stream(r->streams, event->stream);
     skip_past(r);
     const struct segment_event *expected = pending(r);
     if (!expected) {
-        differ(r, event, NULL);
+        differ(r, &did, NULL);
         return;
     }
-    if (expected->action != event->action || expected->bytes != event->bytes ||
-        expected->stream != event->stream || expected->address != event->address)
-        differ(r, event, &r->segments->records[r->next]);
+    if (expected->action != did.action || expected->bytes != did.bytes ||
+        expected->stream != did.stream || expected->address != did.address)
+        differ(r, &did, &r->segments->records[r->next]);
     r->next++;
 }
 

@@ -10,19 +10,21 @@
 #define HIGHWATER_MEMORY_RECORDED_H
 
 #include "harness/memory/address.h"
-#include "harness/memory/trace.h"
+#include "harness/memory/stream_order.h"
 
 struct recorded {
     struct address_policy policy;
     struct ascending fallback; /* where there is nothing recorded */
     const struct segment_records *segments;
+    const struct stream_order *streams; /* handles of the replay to recorded streams */
     size_t next;   /* the first not yet seen */
     uint64_t line; /* what a segment event that is made now must carry */
     bool refused;  /* the request of this line was refused in the recording */
     uint64_t differences;
     struct text first;
 };
-void recorded_open(struct recorded *recorded, const struct segment_records *segments);
+void recorded_open(struct recorded *recorded, const struct segment_records *segments,
+                   const struct stream_order *streams);
 void recorded_close(struct recorded *recorded);
 /* Before a line of the trace is replayed. */
 void recorded_at(struct recorded *recorded, uint64_t line, bool refused);

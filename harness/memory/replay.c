@@ -20,6 +20,7 @@ struct player {
     struct address_policy *addresses;
     struct recorded recorded;   /* one of these, or a chunk model */
     struct ascending ascending;
+    struct stream_order streams;
     struct piece **live; /* by slot; NULL: refused */
     struct replay_phase *phase; /* the open one, or NULL */
     bool native; /* a caching allocator: it has the figures that others lack */
@@ -92,13 +93,18 @@ static void check_address(struct player *p, const struct trace_event *event, uin
                   line + 2, address, event->address);
 }
 
+static uint64_t stream_of(const struct player *p, const struct trace_event *event)
+{
+    return p->streams.count ? stream_order_rank(&p->streams, event->stream) : event->stream;
+}
+
 static void play_alloc(struct player *p, const struct trace_event *event, uint64_t line)
 {
     struct replay_result *result = p->result;
     struct block block;
     struct refusal refusal;
     const enum outcome outcome =
-        allocator_alloc(p->allocator, event->bytes, event->stream, &block, &refusal);
+        allocator_alloc(p->allocator, event->bytes, stream_of(p, event), &block, &refusal);
     p->live[event->slot] = outcome == OUTCOME_OK ? block.piece : NULL;
     if (outcome == OUTCOME_OK) {
         check_address(p, event, line, block.address);
@@ -119,7 +125,7 @@ static void play_oom(struct player *p, const struct trace_event *event)
     struct refusal refusal;
     p->addresses->refuses = p->setting->ties != REPLAY_RECORDED;
     const enum outcome outcome =
-        allocator_alloc(p->allocator, event->bytes, event->stream, &block, &refusal);
+        allocator_alloc(p->allocator, event->bytes, stream_of(p, event), &block, &refusal);
     p->addresses->refuses = false;
     if (outcome == OUTCOME_OK) {
         p->result->served++;
@@ -193,12 +199,16 @@ static void play_all(struct player *p)
 
 static void choose_addresses(struct player *p)
 {
+    const struct allocator_setting *setting = &p->setting->allocator_setting;
     switch (p->setting->ties) {
     case REPLAY_CHUNK_MODEL:
         p->addresses = chunk_model_open();
         break;
     case REPLAY_RECORDED:
-        recorded_open(&p->recorded, p->setting->segments);
+        stream_order_find(&p->streams, p->trace, p->setting->segments,
+                          !setting->max_split_size.known &&
+                              setting->garbage_collection_threshold <= 0);
+        recorded_open(&p->recorded, p->setting->segments, &p->streams);
         p->addresses = &p->recorded.policy;
         break;
     case REPLAY_SEGMENT_ORDER:
@@ -249,6 +259,7 @@ static void close_addresses(struct player *p)
         chunk_model_close(p->addresses);
     if (p->setting->ties == REPLAY_RECORDED)
         recorded_close(&p->recorded);
+    stream_order_release(&p->streams);
 }
 
 int replay_run(const struct trace *trace, const struct replay_setting *setting,
