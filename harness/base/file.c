@@ -203,7 +203,7 @@ bool file_exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* --- folders ------------------------------------------------------------------------- */
+/* --- folders --------------------------------------------------------------------------- */
 
 static int make_one(const char *path, struct text *why)
 {
@@ -294,7 +294,7 @@ int folder_remove(const char *path, struct text *why)
     return remove_at(AT_FDCWD, path, path, why);
 }
 
-/* --- neighbours ---------------------------------------------------------------------- */
+/* --- neighbours ------------------------------------------------------------------------ */
 
 char *file_beside_me(const char *name)
 {

@@ -28,8 +28,7 @@ static struct json *outside(json_t *value)
     return (struct json *)value;
 }
 
-/* --- writing -------------------------------------------------------------------------------
- */
+/* --- writing --------------------------------------------------------------------------- */
 
 struct json *json_make_object(void)
 {
@@ -136,8 +135,7 @@ void json_write(const struct json *value, struct text *out)
     free(dump);
 }
 
-/* --- reading -------------------------------------------------------------------------------
- */
+/* --- reading --------------------------------------------------------------------------- */
 
 int json_parse(const char *bytes, size_t length, struct json **out, struct text *why)
 {

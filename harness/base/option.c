@@ -30,7 +30,7 @@ static bool is_duration(const struct option *option)
     return option->type == OPTION_DURATION || option->type == OPTION_MAYBE_DURATION;
 }
 
-/* --- values as text ------------------------------------------------------------------ */
+/* --- values as text -------------------------------------------------------------------- */
 
 /* The largest unit that leaves no rest: what parse_duration takes. */
 static void add_duration(struct text *out, uint64_t nanoseconds)
@@ -132,7 +132,7 @@ void option_format(const struct option *option, const void *target, struct text 
     add_value(out, option, &value);
 }
 
-/* --- text as values ------------------------------------------------------------------ */
+/* --- text as values -------------------------------------------------------------------- */
 
 /* Appends `name: "value" ` and returns -1; the caller appends the reason behind it. */
 static int refuse(const struct option *option, const char *value, struct text *why)
@@ -330,7 +330,7 @@ int option_set(const struct option *option, void *target, const char *value, str
     return 0;
 }
 
-/* --- tables -------------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------- */
 
 void option_defaults(const struct option *table, void *target)
 {

@@ -25,8 +25,7 @@ struct start_failure {
     char verb[24];
 };
 
-/* --- before the fork: nothing behind it may allocate ----------------------------------------
- */
+/* --- before the fork: nothing behind it may allocate ----------------------------------- */
 
 static bool is_dropped(const struct process_plan *plan, const char *variable)
 {
@@ -122,8 +121,7 @@ static int open_files(const struct process_plan *plan, struct start_files *files
     return opened ? 0 : -1;
 }
 
-/* --- in the child ----------------------------------------------------------------------------
- */
+/* --- in the child ---------------------------------------------------------------------- */
 
 static void clean_signals(void)
 {
@@ -199,8 +197,7 @@ static _Noreturn void become(const struct process_plan *plan, char **environment
     give_up(report, "start");
 }
 
-/* --- starting and waiting --------------------------------------------------------------------
- */
+/* --- starting and waiting -------------------------------------------------------------- */
 
 /* 0 when the exec happened: the pipe closed without a word. */
 static int read_report(int fd, const char *program, struct text *why)

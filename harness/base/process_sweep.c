@@ -44,8 +44,7 @@ static bool has_pid(const struct pids *pids, pid_t pid)
     return false;
 }
 
-/* --- who is there ----------------------------------------------------------------------------
- */
+/* --- who is there ---------------------------------------------------------------------- */
 
 /* Children of one thread, by the kernel's own list. false: this kernel keeps none. */
 static bool add_children_of_thread(pid_t pid, const char *thread, struct pids *pids)

@@ -10,7 +10,7 @@
 
 #define NEAREST_LONGEST 64
 
-/* --- host allocation ----------------------------------------------------------------- */
+/* --- host allocation ------------------------------------------------------------------- */
 
 /* Exhausted bookkeeping memory: nothing is formatted, since formatting may allocate. */
 _Noreturn void xmalloc_failed(void)
@@ -67,7 +67,7 @@ char *xasprintf(const char *format, ...)
     return text_detach(&text);
 }
 
-/* --- growable string ----------------------------------------------------------------- */
+/* --- growable string ------------------------------------------------------------------- */
 
 /* Room for `more` bytes and the NUL behind them. */
 static void text_reserve(struct text *text, size_t more)
@@ -159,7 +159,7 @@ char *text_detach(struct text *text)
     return data;
 }
 
-/* --- UTF-8 and escapes --------------------------------------------------------------- */
+/* --- UTF-8 and escapes ----------------------------------------------------------------- */
 
 /* Length of the valid UTF-8 character at `at`, 0 when there is none (RFC 3629: nothing
  * overlong, no surrogates, nothing above U+10FFFF). */
@@ -297,7 +297,7 @@ int text_add_unescaped(struct text *text, const char *string, size_t length)
     return 0;
 }
 
-/* --- names --------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------- */
 
 bool text_starts_with(const char *string, const char *prefix)
 {

@@ -172,7 +172,7 @@ int parse_real(const char *string, double *out, struct text *why)
     return 0;
 }
 
-/* --- for people ---------------------------------------------------------------------- */
+/* --- for people ------------------------------------------------------------------------ */
 
 /* Two decimals by integer arithmetic: exact for every value, rounded half up. */
 static void add_hundredths(struct text *text, uint64_t bytes, uint64_t unit, const char *name)

@@ -111,8 +111,7 @@ void live_close(struct live_page *page)
         munmap(page, sizeof *page);
 }
 
-/* --- child ---------------------------------------------------------------------------------
- */
+/* --- child ----------------------------------------------------------------------------- */
 
 int live_claim(struct live_page *page, uint64_t pid)
 {
@@ -165,8 +164,7 @@ void live_publish(struct live_page *page, int index, const struct live_state *st
     atomic_store_explicit(&slot->sequence, sequence + 1, memory_order_release);
 }
 
-/* --- rank ----------------------------------------------------------------------------------
- */
+/* --- rank ------------------------------------------------------------------------------ */
 
 /* Names end inside their room, whatever the child left there. */
 static void get_name(const uint64_t *word, char *name, size_t room)

@@ -163,8 +163,7 @@ static void on_line(void *user, const char *verb, const struct row *row)
     row_release(&tame);
 }
 
-/* --- the live page -------------------------------------------------------------------------
- */
+/* --- the live page --------------------------------------------------------------------- */
 
 /* Names on the page are cut to their room. */
 static bool same_name(const char *page, const char *line, size_t room)
@@ -221,8 +220,7 @@ static int fill_from_page(const char *live_path, struct row *row)
     return 0;
 }
 
-/* --- both ----------------------------------------------------------------------------------
- */
+/* --- both ------------------------------------------------------------------------------ */
 
 static int read_lines(const char *path, struct reader *reader, struct text *why)
 {

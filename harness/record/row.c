@@ -41,8 +41,7 @@ int status_find(const char *name)
     return -1;
 }
 
-/* --- whole rows ----------------------------------------------------------------------------
- */
+/* --- whole rows ------------------------------------------------------------------------ */
 
 void row_clear(struct row *row, enum column column)
 {
@@ -81,8 +80,7 @@ void row_fill(struct row *to, const struct row *from)
             to->cell[i] = cell_copy(&from->cell[i]);
 }
 
-/* --- setting -------------------------------------------------------------------------------
- */
+/* --- setting --------------------------------------------------------------------------- */
 
 void row_set_count(struct row *row, enum column column, uint64_t value)
 {
@@ -165,8 +163,7 @@ void row_set_status(struct row *row, enum status status)
         row_set_text(row, COLUMN_fits, judged[status_facts[status].judged]);
 }
 
-/* --- asking --------------------------------------------------------------------------------
- */
+/* --- asking ---------------------------------------------------------------------------- */
 
 struct reading row_count(const struct row *row, enum column column)
 {
@@ -194,8 +191,7 @@ bool row_is_closing(const struct row *row)
     return phase != NULL && strcmp(phase, "run") == 0;
 }
 
-/* --- cells as text -------------------------------------------------------------------------
- */
+/* --- cells as text --------------------------------------------------------------------- */
 
 /* The fewest digits that read back equal. */
 static void add_real(struct text *out, double value)

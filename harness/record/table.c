@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- writing -------------------------------------------------------------------------------
- */
+/* --- writing --------------------------------------------------------------------------- */
 
 static void add_quoted(struct text *out, const char *bytes, size_t length)
 {
@@ -63,8 +62,7 @@ void table_add_row(struct text *out, const struct row *row)
     text_add_char(out, '\n');
 }
 
-/* --- reading -------------------------------------------------------------------------------
- */
+/* --- reading --------------------------------------------------------------------------- */
 
 /* libcsv trims what it takes for blanks around unquoted fields: nothing is one. */
 static int no_space(unsigned char c)
@@ -80,8 +78,7 @@ static void parser_open(struct csv_parser *parser, unsigned char options)
     csv_set_space_func(parser, no_space);
 }
 
-/* --- our own table -------------------------------------------------------------------------
- */
+/* --- our own table --------------------------------------------------------------------- */
 
 struct table_parser {
     struct csv_parser csv;
@@ -281,8 +278,7 @@ int table_read(const char *path, bool allow_older,
     return failed;
 }
 
-/* --- any table -----------------------------------------------------------------------------
- */
+/* --- any table ------------------------------------------------------------------------- */
 
 struct record_parser {
     struct csv_parser csv;
