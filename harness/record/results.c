@@ -20,28 +20,6 @@ static int refuse(struct text *why, const char *verb, const char *folder, const 
     return -1;
 }
 
-/* --- the lock ------------------------------------------------------------------------------
- */
-
-int rows_lock(int rows_fd)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(rows_fd, F_OFD_SETLK, &whole);
-}
-
-bool results_in_use(const char *folder)
-{
-    char *path = xasprintf("%s/rows.csv", folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    free(path);
-    if (fd < 0)
-        return false;
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    bool used = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
-    close(fd);
-    return used;
-}
-
 /* --- creating ------------------------------------------------------------------------------
  */
 
@@ -223,7 +201,7 @@ enum results_outcome results_create(struct results *results, const char *folder,
     struct results made = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
     enum results_outcome outcome;
     if (results_in_use(made.folder)) {
-        text_addf(why, "%s is in use by another highwater", made.folder);
+        results_add_user(made.folder, why);
         outcome = RESULTS_IN_USE;
     } else if (file_exists(made.folder)) {
         text_addf(why, "%s exists already", made.folder);

@@ -37,7 +37,12 @@ enum results_outcome results_create(struct results *results, const char *folder,
 /* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back
  * to the last whole run. A run is whole when its last rows are a closing row of each of its
  * ranks. What is cut is kept beside it (rows.cut-1.csv, ...) and told in `said`. Memory grows
- * with runs, not with rows. The caller releases what it gets. */
+ * with runs, not with rows. The caller releases what it gets. `listener` may be NULL: it is told
+ * the closing rows of each whole run, in the order of the table. */
+struct results_listener {
+    void (*run)(void *user, const struct row *closing, size_t ranks);
+    void *user;
+};
 struct results_reopened {
     struct run_set done;
     uint64_t rows;      /* of whole runs */
@@ -45,6 +50,7 @@ struct results_reopened {
     struct text said;   /* "" when nothing was torn */
 };
 enum results_outcome results_reopen(struct results *results, const char *folder,
+                                    const struct results_listener *listener,
                                     struct results_reopened *reopened,
                                     struct text *why) MUST_CHECK;
 void results_reopened_release(struct results_reopened *reopened);
@@ -60,7 +66,14 @@ int results_event(struct results *results, struct text *why, const char *format,
 char *results_run_folder(struct results *results, const char *run, struct text *why) MUST_CHECK;
 void results_close(struct results *results);
 
+/* The whole runs of a folder that a driver may be writing to: nothing is locked or changed, a
+ * torn tail is left out. -1: it cannot be read as our table. */
+int results_look(const char *folder, const struct results_listener *listener,
+                 struct run_set *done, struct text *why) MUST_CHECK;
+
 /* Is a driver at work in this folder? Takes nothing, also for a moment. */
 bool results_in_use(const char *folder);
+/* Appends "FOLDER is in use by pid 1234", or by an unknown process (of another host or user). */
+void results_add_user(const char *folder, struct text *out);
 
 #endif

@@ -17,7 +17,10 @@
  */
 
 struct scan {
-    struct run_set done;
+    struct run_set *done;
+    const struct results_listener *listener;
+    struct row *closing; /* of the run being read; the first `closed` are filled */
+    uint64_t room;
     struct text run; /* the one whose rows are being read, "" before the first */
     uint64_t closed, ranks, order;
     uint32_t statuses;
@@ -30,9 +33,36 @@ static bool is_whole(const struct scan *scan)
     return scan->closed > 0 && scan->closed == scan->ranks;
 }
 
+static void forget_closing(struct scan *scan)
+{
+    for (uint64_t i = 0; scan->listener != NULL && i < scan->closed; i++)
+        row_release(&scan->closing[i]);
+    scan->closed = 0;
+}
+
+static void scan_release(struct scan *scan)
+{
+    forget_closing(scan);
+    free(scan->closing);
+    text_release(&scan->run);
+}
+
+static void keep_closing(struct scan *scan, const struct row *row)
+{
+    if (scan->listener == NULL)
+        return;
+    if (scan->closed == scan->room) {
+        scan->room = scan->room * 2 + 1;
+        scan->closing = xrealloc(scan->closing, scan->room * sizeof *scan->closing);
+    }
+    scan->closing[scan->closed] = (struct row)ROW_INIT;
+    row_copy(&scan->closing[scan->closed], row);
+}
+
 static void start_run(struct scan *scan, const char *name)
 {
     text_setf(&scan->run, "%s", name);
+    forget_closing(scan);
     scan->closed = scan->ranks = scan->order = scan->rows_of_run = 0;
     scan->statuses = 0;
 }
@@ -52,14 +82,17 @@ static bool on_row(void *user, const struct row *row, uint64_t end_offset)
     if (!row_is_closing(row))
         return true;
     struct reading ranks = row_count(row, COLUMN_ranks), order = row_count(row, COLUMN_order);
+    keep_closing(scan, row);
     scan->closed++;
     scan->ranks = ranks.known ? ranks.value : 1;
     scan->order = order.known ? order.value : 0;
     scan->statuses |= 1u << row_status(row);
     if (is_whole(scan)) {
-        run_set_put(&scan->done, name, scan->order, scan->statuses);
+        run_set_put(scan->done, name, scan->order, scan->statuses);
         scan->rows += scan->rows_of_run;
         scan->good_end = end_offset;
+        if (scan->listener != NULL)
+            scan->listener->run(scan->listener->user, scan->closing, scan->closed);
     }
     return true;
 }
@@ -166,7 +199,7 @@ static enum results_outcome open_rows(struct results *results, struct text *why)
         bool taken = errno == EAGAIN || errno == EACCES;
         outcome = taken ? RESULTS_IN_USE : RESULTS_FAILED;
         if (taken)
-            text_addf(why, "%s is in use by another highwater", results->folder);
+            results_add_user(results->folder, why);
         else
             text_addf(why, "cannot lock %s: %s", path, strerror(errno));
     }
@@ -248,17 +281,17 @@ static int take_stock(struct results *results, struct scan *scan,
 }
 
 enum results_outcome results_reopen(struct results *results, const char *folder,
+                                    const struct results_listener *listener,
                                     struct results_reopened *reopened, struct text *why)
 {
     struct results opened = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
-    struct scan scan = {.done = RUN_SET_INIT, .run = TEXT_INIT};
     struct results_reopened found = {.said = TEXT_INIT};
+    struct scan scan = {.done = &found.done, .listener = listener};
     enum results_outcome outcome = open_rows(&opened, why);
     if (outcome == RESULTS_OK &&
         (take_stock(&opened, &scan, &found, why) != 0 || open_events(&opened, why) != 0))
         outcome = RESULTS_FAILED;
-    text_release(&scan.run);
-    found.done = scan.done;
+    scan_release(&scan);
     if (outcome == RESULTS_OK) {
         *results = opened;
         *reopened = found;
@@ -267,6 +300,25 @@ enum results_outcome results_reopen(struct results *results, const char *folder,
         results_close(&opened);
     }
     return outcome;
+}
+
+int results_look(const char *folder, const struct results_listener *listener,
+                 struct run_set *done, struct text *why)
+{
+    struct run_set found = RUN_SET_INIT;
+    struct scan scan = {.done = &found, .listener = listener};
+    struct table_reading reading = {.reason = TEXT_INIT};
+    char *path = xasprintf("%s/rows.csv", folder);
+    int failed = table_read(path, false, on_row, &scan, &reading, why);
+    free(path);
+    scan_release(&scan);
+    if (failed) {
+        run_set_release(&found);
+        return -1;
+    }
+    text_release(&reading.reason);
+    *done = found;
+    return 0;
 }
 
 void results_reopened_release(struct results_reopened *reopened)

@@ -150,7 +150,7 @@ static void reopens_after_every_cut(void **state)
         size_t kept = length < ends[0] ? 0 : ends[whole];
         struct results results;
         struct results_reopened reopened;
-        if (results_reopen(&results, "cut", &reopened, &why) != RESULTS_OK)
+        if (results_reopen(&results, "cut", NULL, &reopened, &why) != RESULTS_OK)
             fail_msg("%s", text_string(&why));
         assert_int_equal(reopened.done.count, whole);
         assert_int_equal(reopened.rows, whole * ROWS);
@@ -191,7 +191,7 @@ static void assert_reopened(const struct text *bytes, size_t whole, size_t cut_b
     struct results_reopened reopened;
     struct text why = TEXT_INIT;
     assert_int_equal(file_replace("damaged/rows.csv", bytes->data, bytes->length, &why), 0);
-    if (results_reopen(&results, "damaged", &reopened, &why) != RESULTS_OK)
+    if (results_reopen(&results, "damaged", NULL, &reopened, &why) != RESULTS_OK)
         fail_msg("%s", text_string(&why));
     assert_int_equal(reopened.done.count, whole);
     assert_int_equal(reopened.cut_bytes, cut_bytes);
@@ -244,14 +244,14 @@ static void reopening_refuses(void **state)
     struct results results = {.folder = NULL};
     struct results_reopened reopened;
     struct text why = TEXT_INIT;
-    assert_int_equal(results_reopen(&results, "absent", &reopened, &why), RESULTS_FAILED);
+    assert_int_equal(results_reopen(&results, "absent", NULL, &reopened, &why), RESULTS_FAILED);
     assert_non_null(strstr(text_string(&why), "absent/rows.csv"));
     text_clear(&why);
     size_t ends[4];
     struct text good = make_night("other", ends);
     good.data[2] = 'X'; /* another set of columns */
     assert_int_equal(file_replace("other/rows.csv", good.data, good.length, &why), 0);
-    assert_int_equal(results_reopen(&results, "other", &reopened, &why), RESULTS_FAILED);
+    assert_int_equal(results_reopen(&results, "other", NULL, &reopened, &why), RESULTS_FAILED);
     assert_non_null(strstr(text_string(&why), "column 1"));
     struct text after = contents_of("other/rows.csv");
     assert_string_equal(text_string(&after), text_string(&good));
@@ -270,7 +270,7 @@ static void torn_event_stays_alone(void **state)
     struct results results;
     struct results_reopened reopened;
     assert_int_equal(file_replace("night/events.log", "torn", 4, &why), 0);
-    assert_int_equal(results_reopen(&results, "night", &reopened, &why), RESULTS_OK);
+    assert_int_equal(results_reopen(&results, "night", NULL, &reopened, &why), RESULTS_OK);
     assert_int_equal(results_event(&results, &why, "resumed"), 0);
     struct text events = contents_of("night/events.log");
     assert_true(text_starts_with(text_string(&events), "torn\n20"));

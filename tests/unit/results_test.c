@@ -187,7 +187,9 @@ static void one_driver_per_folder(void **state)
     static const char *const names[] = {"locked", "other-name", "./locked/../locked/"};
     for (size_t i = 0; i < 3; i++) {
         assert_true(results_in_use(names[i]));
-        assert_int_equal(results_reopen(&results, names[i], &reopened, &why), RESULTS_IN_USE);
+        enum results_outcome outcome =
+            results_reopen(&results, names[i], NULL, &reopened, &why);
+        assert_int_equal(outcome, RESULTS_IN_USE);
         assert_int_equal(create(&results, names[i], &why), RESULTS_IN_USE);
         assert_non_null(strstr(text_string(&why), "in use"));
         text_clear(&why);
@@ -196,7 +198,7 @@ static void one_driver_per_folder(void **state)
     assert_int_equal(waitpid(driver, NULL, 0), driver);
     assert_false(results_in_use("locked"));
     assert_int_equal(create(&results, "locked", &why), RESULTS_EXISTS);
-    assert_int_equal(results_reopen(&results, "other-name", &reopened, &why), RESULTS_OK);
+    assert_int_equal(results_reopen(&results, "other-name", NULL, &reopened, &why), RESULTS_OK);
     assert_true(results_in_use("locked"));
     results_reopened_release(&reopened);
     results_close(&results);
@@ -283,7 +285,7 @@ static int append_in_full(void)
     struct results_reopened reopened;
     struct text why = TEXT_INIT;
     struct run_rows rows = make_run("r-2", 2, STATUS_ok);
-    if (results_reopen(&results, "append", &reopened, &why) != RESULTS_OK)
+    if (results_reopen(&results, "append", NULL, &reopened, &why) != RESULTS_OK)
         return 2;
     int failed = results_append(&results, rows.row, ROWS, &why);
     bool told = strstr(text_string(&why), "append/rows.csv") != NULL;
