@@ -19,13 +19,14 @@ static bool same_bytes(struct reading a, struct reading b)
     return a.known == b.known && (!a.known || a.value == b.value);
 }
 
-/* Ranks with the same capacity share a card: they have the same outlook. */
-static void add_rank(struct card_list *list, uint64_t rank, struct reading capacity,
-                     uint64_t overhead, const char *basis)
+/* Ranks with the same room share a card: they have the same outlook. */
+static void add_rank(struct card_list *list, uint64_t rank, const struct plan_room *room,
+                     const char *basis)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct card *card = &list->cards[i];
-        if (!same_bytes(card->capacity, capacity))
+        if (!same_bytes(card->room.capacity, room->capacity) ||
+            !same_bytes(card->room.limit, room->limit))
             continue;
         bool first = text_starts_with(card->ranks, "rank ");
         char *longer = xasprintf("%s%s, %" PRIu64, first ? "ranks " : "",
@@ -35,10 +36,8 @@ static void add_rank(struct card_list *list, uint64_t rank, struct reading capac
         return;
     }
     list->cards = xrealloc(list->cards, (list->count + 1) * sizeof *list->cards);
-    list->cards[list->count++] = (struct card){.ranks = xasprintf("rank %" PRIu64, rank),
-                                               .capacity = capacity,
-                                               .overhead = overhead,
-                                               .basis = basis};
+    list->cards[list->count++] =
+        (struct card){.ranks = xasprintf("rank %" PRIu64, rank), .room = *room, .basis = basis};
 }
 
 static struct reading usable_bytes(struct nvml *nvml, const struct nvml_device *device)
@@ -70,7 +69,9 @@ static int add_devices(struct nvml *nvml, const struct study *study, struct card
         if (study->ranks.known && study->ranks.value < ranks)
             ranks = (size_t)study->ranks.value;
         for (size_t i = 0; i < ranks; i++)
-            add_rank(list, i, usable_bytes(nvml, &chosen.devices[i]), 0,
+            add_rank(list, i,
+                     &(struct plan_room){.capacity = usable_bytes(nvml, &chosen.devices[i]),
+                                         .limit = study_limit(study, i)},
                      "NVML's total less its reserve, less 1 GiB assumed for context and "
                      "libraries");
         device_list_release(&chosen);
@@ -88,9 +89,10 @@ static int find_real(const struct study *study, struct card_list *list, struct t
         outcome = add_devices(nvml, study, list, why);
         nvml_close(nvml);
     } else {
-        add_rank(list, 0, reading_missing(), 0,
-                 "there is no device to ask: whether a point fits is not judged "
-                 "(--capacity names one)");
+        for (uint64_t rank = 0; rank == 0 || rank < study->capacities; rank++)
+            add_rank(list, rank, &(struct plan_room){.limit = study_limit(study, rank)},
+                     "there is no device to ask: whether a point fits is not judged "
+                     "(--capacity names one)");
     }
     text_release(&absent);
     return outcome;
@@ -103,12 +105,16 @@ int cards_find(const struct study *study, struct reading capacity, struct card *
     struct reading ranks = study_ranks(study);
     int outcome = 0;
     if (capacity.known)
-        add_rank(&list, 0, capacity, study->overhead, "given with --capacity");
+        add_rank(&list, 0,
+                 &(struct plan_room){capacity, study->overhead, study_limit(study, 0)},
+                 "given with --capacity");
     else if (study->backend == BACKEND_CUDA)
         outcome = find_real(study, &list, why);
     else
         for (uint64_t rank = 0; rank < (ranks.known ? ranks.value : 1); rank++)
-            add_rank(&list, rank, study_capacity(study, rank), study->overhead,
+            add_rank(&list, rank,
+                     &(struct plan_room){.capacity = study_capacity(study, rank),
+                                         .overhead = study->overhead},
                      "configured in the study");
     if (outcome != 0) {
         cards_release(list.cards, list.count);

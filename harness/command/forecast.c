@@ -39,16 +39,17 @@ static uint64_t assumed_ns(const struct study *study, struct reading peak)
     return start + peak.value / rate * 1000000 * executions;
 }
 
-static int compare_points(const struct point *a, const struct point *b)
+/* The two ways to run a point have an outlook each. */
+static int compare_points(const struct plan_run *a, const struct plan_run *b)
 {
     for (int i = 0; i < DIMENSIONS; i++) {
-        struct reading x = a->value[i], y = b->value[i];
+        struct reading x = a->point.value[i], y = b->point.value[i];
         if (x.known != y.known)
             return x.known ? 1 : -1;
         if (x.known && x.value != y.value)
             return x.value > y.value ? 1 : -1;
     }
-    return 0;
+    return a->phases - b->phases;
 }
 
 /* Equal points by launch order, so that the first of them stands for all. */
@@ -56,7 +57,7 @@ static int compare_runs(const void *a, const void *b)
 {
     const struct plan_run *x = *(const struct plan_run *const *)a;
     const struct plan_run *y = *(const struct plan_run *const *)b;
-    int order = compare_points(&x->point, &y->point);
+    int order = compare_points(x, y);
     return order ? order : (x > y) - (x < y);
 }
 
@@ -69,7 +70,7 @@ static void find_points(const struct plan *plan, struct forecast *forecast)
         sorted[i] = &plan->runs[i];
     qsort(sorted, plan->count, sizeof *sorted, compare_runs);
     for (size_t i = 0; i < plan->count; i++) {
-        if (i == 0 || compare_points(&sorted[i]->point, &sorted[i - 1]->point) != 0)
+        if (i == 0 || compare_points(sorted[i], sorted[i - 1]) != 0)
             leader = (size_t)(sorted[i] - plan->runs);
         first[sorted[i] - plan->runs] = leader;
     }
@@ -128,11 +129,11 @@ static void add_phase(struct outlook *outlook, const struct row *row)
         reading_max(outlook->reserved_peak, row_count(row, COLUMN_reserved_peak_bytes));
 }
 
-static int look_at(const struct study *study, const struct point *point,
+static int look_at(const struct study *study, const struct plan_run *run,
                    const struct card *card, struct outlook *outlook, struct text *why)
 {
     struct prediction prediction;
-    if (plan_predict(study, point, card->capacity, card->overhead, &prediction, why) != 0)
+    if (plan_predict(study, &run->point, run->phases, &card->room, &prediction, why) != 0)
         return -1;
     outlook->phases = xcalloc(prediction.count + 1, sizeof *outlook->phases);
     for (size_t i = 0; i < prediction.count; i++)
@@ -153,9 +154,9 @@ int forecast_make(const struct study *study, const struct plan *plan, struct rea
     size_t count = forecast.point_count * forecast.card_count;
     forecast.outlooks = xcalloc(count + 1, sizeof *forecast.outlooks);
     for (size_t i = 0; i < count; i++) {
-        const struct point *point = &forecast.points[i / forecast.card_count]->point;
+        const struct plan_run *run = forecast.points[i / forecast.card_count];
         const struct card *card = &forecast.cards[i % forecast.card_count];
-        if (look_at(study, point, card, &forecast.outlooks[i], why) != 0) {
+        if (look_at(study, run, card, &forecast.outlooks[i], why) != 0) {
             forecast_release(&forecast);
             return -1;
         }

@@ -11,8 +11,7 @@
 /* Ranks whose device gives the same bytes. */
 struct card {
     char *ranks;             /* "rank 0", "ranks 0, 2" */
-    struct reading capacity; /* missing: no device was there to ask; nothing is judged */
-    uint64_t overhead;
+    struct plan_room room; /* capacity missing: no device was there to ask; no fit is judged */
     const char *basis; /* where the capacity comes from, for people */
 };
 

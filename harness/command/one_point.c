@@ -17,7 +17,7 @@ const struct option one_point_options[] = {
      .type = OPTION_TEXT,
      AT(capacity),
      .fallback = "",
-     .help = "bytes of the simulated or host device"},
+     .help = "SIZE of the simulated or host device; on cuda a limit on the allocator"},
     {.name = "allow_root",
      .type = OPTION_FLAG,
      AT(allow_root),
@@ -182,6 +182,11 @@ int one_point_study(const struct command_call *call, struct study *study, struct
     if (outcome == 0)
         outcome = study_parse("measure", &bytes, (const char *const *)overrides.items,
                               overrides.count, study, why);
+    if (outcome == 0 && study->trace != TRACE_NEVER) {
+        text_add(why, "measure: device.trace: no files of a run are kept here; use sweep");
+        study_release(study);
+        outcome = -1;
+    }
     for (size_t i = 0; i < overrides.count; i++)
         free(overrides.items[i]);
     free(overrides.items);

@@ -10,7 +10,8 @@ static struct json *cards_json(const struct plan_view *view)
         const struct card *card = &view->forecast.cards[i];
         struct json *object = json_make_object();
         json_set_text(object, "ranks", card->ranks);
-        json_set_reading(object, "capacity_bytes", card->capacity);
+        json_set_reading(object, "capacity_bytes", card->room.capacity);
+        json_set_reading(object, "allocator_limit_bytes", card->room.limit);
         json_set_text(object, "basis", card->basis);
         json_append(list, object);
     }
@@ -42,7 +43,7 @@ static struct json *outlooks_json(const struct forecast *forecast, size_t point)
         const struct outlook *outlook = forecast_of(forecast, point, i);
         struct json *object = json_make_object();
         json_set_text(object, "ranks", forecast->cards[i].ranks);
-        if (forecast->cards[i].capacity.known)
+        if (forecast->cards[i].room.capacity.known || !outlook->fits)
             json_set_flag(object, "fits", outlook->fits);
         else
             json_set_text(object, "fits", NULL);
@@ -66,6 +67,8 @@ static struct json *points_json(const struct plan_view *view)
             if (point->value[d].known)
                 json_set_count(values, dimension_facts[d].name, point->value[d].value);
         json_set_count(object, "point", i + 1);
+        json_set_text(object, "phases",
+                      view->forecast.points[i]->phases == PHASES_WHOLE ? "whole" : "split");
         json_set(object, "dimensions", values);
         json_set(object, "cards", outlooks_json(&view->forecast, i));
         json_append(list, object);

@@ -18,18 +18,24 @@ static void add_bytes(struct text *out, const char *mark, struct reading bytes)
     text_addf(out, " %*s", bytes.known ? 15 : 17, bytes.known ? digits : DASH);
 }
 
+static void add_size(const char *what, struct reading size, struct text *out)
+{
+    if (!size.known)
+        return;
+    text_addf(out, "%s %" PRIu64 " bytes = ", what, size.value);
+    text_add_gb(out, size.value);
+    text_add(out, " = ");
+    text_add_gib(out, size.value);
+    text_add(out, ", ");
+}
+
 static void add_cards(const struct plan_view *view, struct text *out)
 {
     for (size_t i = 0; i < view->forecast.card_count; i++) {
         const struct card *card = &view->forecast.cards[i];
         text_addf(out, "%s: ", card->ranks);
-        if (card->capacity.known) {
-            text_addf(out, "capacity %" PRIu64 " bytes = ", card->capacity.value);
-            text_add_gb(out, card->capacity.value);
-            text_add(out, " = ");
-            text_add_gib(out, card->capacity.value);
-            text_add(out, ", ");
-        }
+        add_size("capacity", card->room.capacity, out);
+        add_size("the allocator's limit", card->room.limit, out);
         text_addf(out, "%s\n", card->basis);
     }
 }
@@ -43,8 +49,10 @@ static void add_head(const struct plan_view *view, struct text *out)
     if (study->workload->caution)
         text_addf(out, "%s\n", study->workload->caution);
     add_cards(view, out);
-    text_addf(out, "%zu runs of %zu points, %" PRIu64 " trials each\n", view->plan.count,
-              view->forecast.point_count, study->trials);
+    const char *points =
+        study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";
+    text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trials each\n", view->plan.count,
+              view->forecast.point_count, points, study->trials);
     text_addf(out, "predicted not to fit: %zu of %zu points\n", plan_view_misfits(view),
               view->forecast.point_count);
     text_add(out, "assumed duration: ");
@@ -64,10 +72,8 @@ static void add_fits(const struct forecast *forecast, size_t point, struct text 
             text_add(out, "; ");
         if (forecast->card_count > 1)
             text_addf(out, "%s ", card->ranks);
-        if (!card->capacity.known)
-            text_add(out, "not judged");
-        else if (outlook->fits)
-            text_add(out, "yes");
+        if (outlook->fits)
+            text_add(out, card->room.capacity.known ? "yes" : "not judged");
         else
             text_addf(out, "no: %s", outlook->failed_phase);
     }
@@ -138,7 +144,7 @@ static void add_points(const struct plan_view *view, struct text *out)
             if (point->value[d].known)
                 text_addf(out, "%s%s=%" PRIu64, d ? " " : "", dimension_facts[d].name,
                           point->value[d].value);
-        text_add(out, ": ");
+        text_add(out, view->forecast.points[i]->phases == PHASES_WHOLE ? ", whole: " : ": ");
         add_fits(&view->forecast, i, out);
         text_add_char(out, '\n');
         for (size_t j = 0; j < outlook->phase_count; j++)
@@ -152,8 +158,7 @@ size_t plan_view_misfits(const struct plan_view *view)
     for (size_t i = 0; i < view->forecast.point_count; i++) {
         bool fits = true;
         for (size_t j = 0; j < view->forecast.card_count; j++)
-            fits = fits && (!view->forecast.cards[j].capacity.known ||
-                            forecast_of(&view->forecast, i, j)->fits);
+            fits = fits && forecast_of(&view->forecast, i, j)->fits;
         misfits += !fits;
     }
     return misfits;

@@ -17,6 +17,8 @@ void childline_add(struct words *words, const struct study *study, const struct 
     add_count(words, "warmup", study->warmup);
     add_count(words, "repeats", study->repeats);
     add_count(words, "seed", study->seed);
+    words_addf(words, "--phases=%s", run->phases == PHASES_WHOLE ? "whole" : "split");
+    words_addf(words, "--empty-cache=%s", empty_cache_names[study->empty_cache]);
     words_addf(words, "--backend=%s", backend_names[study->backend]);
     words_add(words, "--ordinal=0"); /* each child sees one device */
     words_addf(words, "--allocator=%s", study->allocator);

@@ -76,7 +76,10 @@ static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const stru
     row_copy(&about, &shard->about);
     row_set_count(&about, COLUMN_rank, rank);
     placement_to_row(facts->placement, rank, &about);
-    if (shard->begun) {
+    if (facts->skipped != NULL) {
+        verdict.status = STATUS_skipped;
+        text_add(&verdict.error, facts->skipped);
+    } else if (shard->begun) {
         verdict.status = STATUS_crashed;
         text_add(&verdict.error, RANK_LOST);
         result = phases_read(phases, live, &record, why);
@@ -186,6 +189,8 @@ static void describe(const struct run_facts *facts, const struct row *closing, s
                                           COLUMN_framework_version};
     const struct study *study = facts->study;
     struct reading weights = reading_missing(), kv = reading_missing();
+    struct reading rank = row_count(closing, COLUMN_rank);
+    row_set_reading(all, COLUMN_allocator_limit_bytes, study_limit(study, rank.value));
     for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
         struct row one = ROW_INIT;
         one.cell[of_rank[i]] = closing->cell[of_rank[i]]; /* borrowed for the copy */
@@ -197,11 +202,12 @@ static void describe(const struct run_facts *facts, const struct row *closing, s
                                   &kv);
     row_set_reading(all, COLUMN_estimated_weights_bytes, weights);
     row_set_reading(all, COLUMN_estimated_kv_bytes, kv);
-    row_set_count(all, COLUMN_order, facts->order);
+    if (facts->order > 0)
+        row_set_count(all, COLUMN_order, facts->order);
     row_set_count(all, COLUMN_ranks, facts->placement->ranks);
-    row_set_text(all, COLUMN_program_version, HIGHWATER_VERSION);
+    row_set_text(all, COLUMN_program_version, "v" HIGHWATER_VERSION);
     row_set_count(all, COLUMN_schema, ROW_SCHEMA);
-    if (row_text(all, COLUMN_started_utc) == NULL) {
+    if (row_text(all, COLUMN_started_utc) == NULL && facts->started_ns > 0) {
         struct text started = TEXT_INIT;
         text_add_utc(&started, facts->started_ns);
         row_set_text(all, COLUMN_started_utc, text_string(&started));
@@ -270,10 +276,12 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
                     struct text *why)
 {
     const struct placement *placement = facts->placement;
-    char *path = shard_path(facts->run_folder, rank);
-    struct shard shard;
+    const struct plan_room room = {placement->capacity[rank], placement->overhead,
+                                   study_limit(facts->study, rank)};
+    char *path = facts->skipped != NULL ? NULL : shard_path(facts->run_folder, rank);
+    struct shard shard = {.about = ROW_INIT};
     struct prediction plan;
-    int result = shard_read(path, &shard, why);
+    int result = path != NULL ? shard_read(path, &shard, why) : 0;
     free(path);
     if (result != 0)
         return -1;
@@ -282,8 +290,8 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     if (!shard.complete)
         result = rows_of_lost(facts, rank, &shard, &said, &count, why);
     if (result == 0)
-        result = plan_predict(facts->study, &facts->run->point, placement->capacity[rank],
-                              placement->overhead, &plan, why);
+        result = plan_predict(facts->study, &facts->run->point, facts->run->phases, &room,
+                              &plan, why);
     if (result == 0) {
         size_t first = rows->count;
         add_in_order(&plan, said, count, rows);

@@ -29,6 +29,8 @@ int observer_start(struct observer *observer, struct text *why)
     observer->errors = shard_error_path(setting->run_folder, observer->rank);
     observer->phases = shard_phases_path(setting->live_folder, observer->rank);
     observer->live = shard_live_path(setting->live_folder, observer->rank);
+    if (setting->trace)
+        observer->trace = shard_trace_path(setting->run_folder, observer->rank);
     observer->shard = shard_create(path, why);
     text_release(&name);
     free(path);
@@ -56,10 +58,13 @@ int observer_prepare(struct observer *observer, struct text *why)
     const struct rank_setting *setting = observer->setting;
     unlink(observer->live); /* a command pasted again finds the old page */
     unlink(observer->phases);
+    if (observer->trace != NULL)
+        unlink(observer->trace);
     if (live_create(observer->live, why) != 0)
         return -1;
-    row_set_reading(&observer->about, COLUMN_device_capacity_bytes,
-                    rank_bytes(setting->capacities, observer->rank));
+    if (*setting->devices == '\0') /* with a card it is a limit */
+        row_set_reading(&observer->about, COLUMN_device_capacity_bytes,
+                        rank_bytes(setting->capacities, observer->rank));
     observer->state = CARD_LOST;
     if (open_card(observer) != 0)
         return 0;
@@ -90,6 +95,8 @@ static void add_words_of_rank(const struct observer *observer, struct words *wor
         words_addf(words, "--fault=%s", fault);
     if (uuid != NULL)
         words_addf(words, "--expect-uuid=%s", uuid);
+    if (observer->trace != NULL)
+        words_addf(words, "--trace=%s", observer->trace);
     free(fault);
     free(uuid);
 }
@@ -293,4 +300,5 @@ void observer_close(struct observer *observer)
     free(observer->errors);
     free(observer->phases);
     free(observer->live);
+    free(observer->trace);
 }

@@ -15,6 +15,7 @@ struct observer {
     uint64_t rank;
     int shard;                    /* descriptor */
     char *errors, *phases, *live; /* paths of the child's files */
+    char *trace;                  /* NULL: nothing is recorded */
     struct card card;
     struct row about; /* what is known of rank and device, in every row */
     enum card_state state;

@@ -169,6 +169,11 @@ static enum placement_outcome place_cards(struct placement *placement,
                   placement->list.count == 1 ? "is" : "are");
         return PLACEMENT_REFUSED;
     }
+    if (study->capacities > 1 && study->capacities != placement->ranks) {
+        text_addf(why, "capacity: %zu limits for %llu ranks: one for all, or one per rank",
+                  study->capacities, (unsigned long long)placement->ranks);
+        return PLACEMENT_REFUSED;
+    }
     cut_to_ranks(placement);
     placement->capacity = xcalloc((size_t)placement->ranks, sizeof *placement->capacity);
     placement->baseline = xcalloc((size_t)placement->ranks, sizeof *placement->baseline);
@@ -250,6 +255,7 @@ void placement_to_setting(const struct placement *placement, const struct study 
             text_addf(&shared, "%s%s", rank > 0 ? "," : "",
                       placement->list.shared[rank] ? "yes" : "");
             add_entry(&baselines, rank, placement->baseline[rank]);
+            add_entry(&capacities, rank, study_limit(study, rank));
         } else {
             add_entry(&capacities, rank, placement->capacity[rank]);
         }

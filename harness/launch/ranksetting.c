@@ -27,9 +27,10 @@ const struct option rank_options[] = {
     ROW(devices, OPTION_TEXT, "", "UUIDS, one per rank"),
     ROW(shared, OPTION_TEXT, "", "yes or nothing, one per rank"),
     ROW(baselines, OPTION_TEXT, "", "BYTES in use before the study, one per rank"),
-    ROW(capacities, OPTION_TEXT, "", "BYTES of a simulated or host device, one per rank"),
+    ROW(capacities, OPTION_TEXT, "", "BYTES of devices, or limits on cuda, one per rank"),
     ROW(overhead, OPTION_SIZE, "0", "BYTES assumed for context and libraries"),
     ROW(fault, OPTION_TEXT, "", "PHASE:KIND[:RANK]"),
+    ROW(trace, OPTION_FLAG, "no", "trace.RANK.csv in the run folder"),
     ROW(speaks_phases, OPTION_FLAG, "yes", "the child must close its phases"),
     {.name = NULL},
 };
@@ -62,8 +63,8 @@ int rank_setting_read(int argc, char **argv, struct rank_setting *setting, int *
         if (set_word(argv[i], &read, why) != 0)
             goto fail;
     if (i + 1 >= argc || read.run_folder == NULL || read.live_folder == NULL) {
-        text_add(why, "started by highwater sweep: --run-folder=…, --live-folder=… and a child "
-                      "behind -- are needed");
+        text_add(why, "this program is started by highwater sweep: --run-folder, --live-folder "
+                      "and a child behind -- are needed");
         goto fail;
     }
     *setting = read;

@@ -23,9 +23,10 @@ struct rank_setting {
     char *devices;      /* UUIDs; cuda only */
     char *shared;       /* yes or empty: the device is another rank's too */
     char *baselines;    /* bytes in use on each device before the study */
-    char *capacities;   /* bytes; simulated, host */
+    char *capacities;   /* bytes of simulated and host devices; cuda: limits on allocators */
     uint64_t overhead;  /* bytes; simulated */
     char *fault;        /* PHASE:KIND[:RANK], or empty */
+    bool trace;         /* the child records what it asks of its allocator */
     bool speaks_phases; /* the child is expected to close phases */
 };
 extern const struct option rank_options[];

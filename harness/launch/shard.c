@@ -29,6 +29,11 @@ char *shard_phases_path(const char *live_folder, uint64_t rank)
     return path_of(live_folder, "phases", rank);
 }
 
+char *shard_trace_path(const char *run_folder, uint64_t rank)
+{
+    return xasprintf("%s/trace.%llu.csv", run_folder, (unsigned long long)rank);
+}
+
 char *shard_live_path(const char *live_folder, uint64_t rank)
 {
     return path_of(live_folder, "live", rank);

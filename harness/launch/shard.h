@@ -14,6 +14,7 @@
 /* Paths of a rank's files, in the run folder and in the live folder; the caller frees. */
 char *shard_path(const char *run_folder, uint64_t rank) MUST_CHECK;
 char *shard_error_path(const char *run_folder, uint64_t rank) MUST_CHECK; /* child's stderr */
+char *shard_trace_path(const char *run_folder, uint64_t rank) MUST_CHECK; /* of its memory */
 char *shard_phases_path(const char *live_folder, uint64_t rank) MUST_CHECK;
 char *shard_live_path(const char *live_folder, uint64_t rank) MUST_CHECK;
 

@@ -1,201 +1,233 @@
-#include "harness/launch/sweep.h"
+#include "harness/launch/sweep_inside.h"
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/base/json.h"
-#include "harness/launch/driver.h"
+#include "harness/study/until.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct sweep {
-    const struct sweep_request *request;
-    struct plan plan;
-    struct driver driver;
-    struct results results;
-    bool recording; /* there is a results folder */
-    struct sweep_progress progress;
-    uint64_t began_ns;
-    size_t ok;
-};
+/* --- a new folder --- */
 
-/* --- the folder
- * ------------------------------------------------------------------------------- */
-
-static enum sweep_outcome create_folder(struct sweep *sweep, struct text *why)
+static enum sweep_outcome create_folder(struct sweep *sweep, const struct json *environment,
+                                        struct text *why)
 {
     const struct sweep_request *request = sweep->request;
-    struct text environment = TEXT_INIT;
-    struct json *about = environment_gather(request->command_line);
-    json_write(about, &environment);
-    json_release(about);
-    enum results_outcome made = results_create(&sweep->results, request->folder,
-                                               &request->study->frozen, &environment, why);
-    text_release(&environment);
+    struct text bytes = TEXT_INIT;
+    json_write(environment, &bytes);
+    enum results_outcome made =
+        results_create(&sweep->results, request->folder, &request->study->frozen, &bytes, why);
+    text_release(&bytes);
     sweep->recording = made == RESULTS_OK;
+    if (made == RESULTS_EXISTS && results_in_use(request->folder)) {
+        text_clear(why); /* someone was faster by a moment */
+        results_add_user(request->folder, why);
+    }
     if (made == RESULTS_OK)
         return SWEEP_DONE;
     return made == RESULTS_FAILED ? SWEEP_FAILED : SWEEP_EXISTS;
 }
 
-static int note(struct sweep *sweep, struct text *why, const char *what, const char *detail)
+/* --- one to go on in --- */
+
+struct listening {
+    struct sweep *sweep;
+    struct text said, why; /* changes of cards; why the rows cannot be gone on with */
+};
+
+static void hear_run(void *user, const struct row *closing, size_t ranks)
 {
-    if (!sweep->recording)
-        return 0;
-    return results_event(&sweep->results, why, "%s%s%s", what, *detail != '\0' ? " " : "",
-                         detail);
+    struct listening *listening = user;
+    struct sweep *sweep = listening->sweep;
+    const char *role = row_text(&closing[0], COLUMN_role);
+    uint32_t statuses = 0;
+    if (listening->why.length > 0 ||
+        resume_check_devices(&sweep->driver.placement, closing, ranks, &listening->why) != 0)
+        return;
+    for (size_t i = 0; i < ranks; i++)
+        statuses |= 1u << row_status(&closing[i]);
+    if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
+        sweep_count(sweep, statuses);
+    /* What is made again is asked for again: it has not been seen. */
+    if ((statuses & sweep->resume.retry) == 0)
+        probes_feed(&sweep->probes, closing, ranks, &listening->said);
 }
 
-/* --- one run
- * ---------------------------------------------------------------------------------- */
-
-static void show(struct sweep *sweep, const struct plan_run *run, const struct row *closing)
+static void count_planned(struct sweep *sweep)
 {
-    sweep->progress.run = run;
-    sweep->progress.closing = closing;
-    sweep->progress.elapsed_ns = clock_monotonic_ns() - sweep->began_ns;
-    if (sweep->request->progress != NULL)
-        sweep->request->progress(sweep->request->user, &sweep->progress);
+    for (size_t i = 0; i < sweep->plan.count; i++) {
+        const struct run_record *record =
+            run_set_find(&sweep->resume.done, sweep->plan.runs[i].name);
+        if (record != NULL && (record->statuses & sweep->resume.retry) == 0)
+            sweep_count(sweep, record->statuses);
+    }
 }
 
-/* What proves nothing any more goes; what explains a failure stays. */
-static int tidy(struct sweep *sweep, const struct run_rows *rows, const char *folder,
-                struct text *why)
+static enum sweep_outcome reopen_folder(struct sweep *sweep, const struct json *environment,
+                                        struct text *why)
 {
-    bool spotless = rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
-    if (folder == NULL || !spotless || sweep->request->keep_runs)
-        return 0;
-    return folder_remove(folder, why);
+    const char *folder = sweep->request->folder;
+    struct results_reopened found = {.said = TEXT_INIT};
+    struct listening listening = {.sweep = sweep};
+    const struct results_listener listener = {.run = hear_run, .user = &listening};
+    if (resume_check_machine(folder, environment, why) != 0)
+        return SWEEP_FAILED;
+    enum results_outcome opened =
+        results_reopen(&sweep->results, folder, &listener, &found, why);
+    if (opened != RESULTS_OK)
+        return opened == RESULTS_IN_USE ? SWEEP_EXISTS : SWEEP_FAILED;
+    sweep->recording = true;
+    sweep->resume.done = found.done;
+    sweep->cut = found.said;
+    sweep->last_order = run_set_last_order(&found.done);
+    count_planned(sweep);
+    text_add(why, text_string(&listening.why));
+    bool good = listening.why.length == 0;
+    text_release(&listening.said);
+    text_release(&listening.why);
+    return good ? SWEEP_DONE : SWEEP_FAILED;
 }
 
-static int record(struct sweep *sweep, const struct plan_run *run, const struct run_rows *rows,
-                  const char *folder, struct text *why)
+/* Nothing is written before it is known that there is something to do. */
+static int say_resumed(struct sweep *sweep, struct text *why)
 {
-    const struct row *closing = &rows->rows[rows->worst];
-    struct text detail = TEXT_INIT;
-    if (sweep->request->rows != NULL)
-        sweep->request->rows(sweep->request->user, rows->rows, rows->count);
-    if (sweep->recording && results_append(&sweep->results, rows->rows, rows->count, why) != 0)
+    struct resume *resume = &sweep->resume;
+    const struct text *frozen = &sweep->request->study->frozen;
+    if (sweep->cut.length > 0 &&
+        sweep_tell(sweep, why, "%s", text_string(&sweep->cut)) != 0)
         return -1;
-    sweep->ok += rows->ok;
-    sweep->progress.done++;
-    sweep->progress.fitted += rows->ok;
-    sweep->progress.failed += !rows->ok;
-    text_addf(&detail, "%s %s", run->name, row_text(closing, COLUMN_status));
-    int result = note(sweep, why, "end", text_string(&detail));
-    text_release(&detail);
-    if (result != 0 || tidy(sweep, rows, folder, why) != 0)
-        return -1;
-    show(sweep, run, closing);
-    return 0;
+    if (!sweep_has_work(sweep))
+        return 0;
+    if (resume->changed) {
+        char *path = xasprintf("%s/study.ini", sweep->results.folder);
+        int result = file_replace(path, text_string(frozen), frozen->length, why);
+        free(path);
+        if (result != 0 || sweep_tell(sweep, why, "the study has grown: %s",
+                                      text_string(&resume->changes)) != 0)
+            return -1;
+    }
+    return sweep_tell(sweep, why, "resumed: %zu runs are there", sweep->progress.done);
 }
 
-static enum sweep_outcome from_signal(int signal)
+/* --- from nothing to the last row --- */
+
+/* A search starts where the plan predicts the boundary of each rank's device. */
+static int open_probes(struct sweep *sweep, struct text *why)
 {
-    return signal == SIGHUP ? SWEEP_SIGHUP : signal == SIGTERM ? SWEEP_SIGTERM : SWEEP_SIGINT;
+    const struct study *study = sweep->request->study;
+    const struct placement *placement = &sweep->driver.placement;
+    size_t count = study->boundary_count * placement->ranks;
+    struct reading *guesses = xcalloc(count + 1, sizeof *guesses);
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        uint64_t rank = i % placement->ranks;
+        const struct plan_room room = {placement->capacity[rank], placement->overhead,
+                                       study_limit(study, rank)};
+        result = plan_guess_boundary(study, &study->boundaries[i / placement->ranks], &room,
+                                     &guesses[i], why);
+    }
+    if (result == 0)
+        probes_open(&sweep->probes, study, placement->ranks, guesses);
+    free(guesses);
+    return result;
 }
 
-static enum sweep_outcome run_one(struct sweep *sweep, size_t index, struct text *why)
+static enum sweep_outcome open_folder(struct sweep *sweep, struct text *why)
 {
-    const struct plan_run *run = &sweep->plan.runs[index];
-    struct run_rows rows = {.rows = NULL};
-    char *folder = NULL;
-    int signal = 0;
-    enum sweep_outcome outcome = SWEEP_FAILED;
-    if (placement_check(&sweep->driver.placement, why) != 0) {
-        struct text ignored = TEXT_INIT; /* the exit code says it too */
-        if (note(sweep, &ignored, "device lost:", text_string(why)) != 0)
-            text_clear(&ignored);
-        text_release(&ignored);
-        return SWEEP_DEVICE_LOST;
-    }
-    if (sweep->recording) {
-        folder = results_run_folder(&sweep->results, run->name, why);
-        if (folder == NULL || note(sweep, why, "begin", run->name) != 0)
-            goto done;
-    }
-    switch (driver_run(&sweep->driver, run, index + 1, folder, &rows, &signal, why)) {
-    case RUN_DONE:
-        if (record(sweep, run, &rows, folder, why) == 0)
-            outcome = rows.device_lost ? SWEEP_DEVICE_LOST : SWEEP_DONE;
-        run_rows_release(&rows);
-        break;
-    case RUN_INTERRUPTED:
-        if (note(sweep, why, "interrupted", strsignal(signal)) == 0)
-            outcome = from_signal(signal);
-        break;
-    case RUN_FAILED:
-        break;
-    }
-done:
-    free(folder);
+    const struct sweep_request *request = sweep->request;
+    const struct json *environment = request->environment;
+    struct json *gathered = NULL;
+    if (environment == NULL)
+        environment = gathered = environment_gather(request->command_line);
+    enum sweep_outcome outcome = request->resume ? reopen_folder(sweep, environment, why)
+                                                 : create_folder(sweep, environment, why);
+    json_release(gathered);
+    if (outcome == SWEEP_DONE && request->resume && say_resumed(sweep, why) != 0)
+        return SWEEP_FAILED;
     return outcome;
 }
-
-/* A signal that came between two runs. */
-static int pending_signal(const struct sweep *sweep)
-{
-    int signal = 0;
-    return watch_wait(&sweep->driver.watch, 0, -1, 0, &signal) == WATCH_SIGNAL ? signal : 0;
-}
-
-static enum sweep_outcome run_all(struct sweep *sweep, struct text *why)
-{
-    enum sweep_outcome outcome = SWEEP_DONE;
-    show(sweep, NULL, NULL);
-    for (size_t i = 0; outcome == SWEEP_DONE && i < sweep->plan.count; i++) {
-        int signal = pending_signal(sweep);
-        outcome = signal != 0 ? from_signal(signal) : run_one(sweep, i, why);
-    }
-    if (outcome == SWEEP_DONE && note(sweep, why, "finished", "") != 0)
-        outcome = SWEEP_FAILED;
-    if (outcome == SWEEP_DONE && sweep->ok == 0)
-        outcome = SWEEP_ALL_FAILED;
-    return outcome;
-}
-
-/* --- from nothing to the last row
- * -------------------------------------------------------------- */
 
 static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
 {
     const struct sweep_request *request = sweep->request;
     const char *fallback = request->folder != NULL ? request->folder : ".";
-    enum sweep_outcome outcome = SWEEP_DONE;
-    if (request->folder != NULL)
-        outcome = create_folder(sweep, why);
-    if (outcome != SWEEP_DONE)
+    enum sweep_outcome outcome = SWEEP_FAILED;
+    if (open_probes(sweep, why) != 0)
         return outcome;
-    outcome = SWEEP_FAILED;
-    if (driver_open(&sweep->driver, fallback, why) == 0)
-        outcome = run_all(sweep, why);
+    outcome = request->folder != NULL ? open_folder(sweep, why) : SWEEP_DONE;
+    if (outcome == SWEEP_DONE && request->resume && !sweep_has_work(sweep)) {
+        sweep->progress.total = sweep->progress.done;
+        if (request->progress != NULL)
+            request->progress(request->user, &sweep->progress);
+        if (request->say != NULL)
+            request->say(request->user, "nothing to do: every run is there");
+    } else if (outcome == SWEEP_DONE) {
+        outcome = SWEEP_FAILED;
+        if (driver_open(&sweep->driver, fallback, why) == 0)
+            outcome = sweep_make_runs(sweep, why);
+    }
     if (sweep->recording)
         results_close(&sweep->results);
     return outcome;
 }
 
+/* What can be told of the folder before anything else is looked at. */
+static enum sweep_outcome look_at_folder(struct sweep *sweep, struct text *why)
+{
+    const struct sweep_request *request = sweep->request;
+    if (request->folder == NULL)
+        return SWEEP_DONE;
+    if (results_in_use(request->folder)) {
+        results_add_user(request->folder, why);
+        return SWEEP_EXISTS;
+    }
+    bool exists = file_exists(request->folder);
+    if (exists && !request->resume) {
+        text_addf(why,
+                  "%s exists already; nothing in it was touched (--resume goes on with it)",
+                  request->folder);
+        return SWEEP_EXISTS;
+    }
+    if (!request->resume)
+        return SWEEP_DONE;
+    if (!exists)
+        text_addf(why, "%s is not there: nothing to resume", request->folder);
+    if (!exists || resume_open(&sweep->resume, request->folder, request->study, request->retry,
+                               why) != 0)
+        return SWEEP_FAILED;
+    return SWEEP_DONE;
+}
+
+static void sweep_close(struct sweep *sweep)
+{
+    resume_close(&sweep->resume);
+    probes_close(&sweep->probes);
+    plan_release(&sweep->plan);
+    text_release(&sweep->cut);
+}
+
 enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *why)
 {
     struct sweep sweep = {.request = request, .began_ns = clock_monotonic_ns()};
-    if (request->folder != NULL && file_exists(request->folder)) {
-        text_addf(why, "%s exists already; nothing in it was touched", request->folder);
-        return SWEEP_EXISTS;
+    enum sweep_outcome outcome = look_at_folder(&sweep, why);
+    if (outcome == SWEEP_DONE &&
+        (until_moment(request->study->until, clock_realtime_ns(), &sweep.until_ns, why) != 0 ||
+         plan_make(request->study, &sweep.plan, why) != 0))
+        outcome = SWEEP_FAILED;
+    if (outcome == SWEEP_DONE) {
+        switch (driver_check(&sweep.driver, request->study, request->folder != NULL, why)) {
+        case PLACEMENT_OK:
+            outcome = open_and_run(&sweep, why);
+            driver_close(&sweep.driver);
+            break;
+        case PLACEMENT_NO_DEVICE:
+            outcome = SWEEP_NO_DEVICE;
+            break;
+        case PLACEMENT_REFUSED:
+            outcome = SWEEP_FAILED;
+            break;
+        }
     }
-    if (plan_make(request->study, &sweep.plan, why) != 0)
-        return SWEEP_FAILED;
-    sweep.progress.total = sweep.plan.count;
-    enum sweep_outcome outcome = SWEEP_FAILED;
-    switch (driver_check(&sweep.driver, request->study, request->folder != NULL, why)) {
-    case PLACEMENT_OK:
-        outcome = open_and_run(&sweep, why);
-        driver_close(&sweep.driver);
-        break;
-    case PLACEMENT_NO_DEVICE:
-        outcome = SWEEP_NO_DEVICE;
-        break;
-    case PLACEMENT_REFUSED:
-        break;
-    }
-    plan_release(&sweep.plan);
+    sweep_close(&sweep);
     return outcome;
 }

@@ -133,7 +133,8 @@ static bool take_capacity(struct check *check, const char *item)
     struct text why = TEXT_INIT;
     uint64_t bytes = 0;
     if (parse_size(item, &bytes, &why) == 0 && bytes == 0)
-        text_add(&why, "a device of 0 bytes");
+        text_add(&why,
+                 study->backend == BACKEND_CUDA ? "a limit of 0 bytes" : "a device of 0 bytes");
     bool good = why.length == 0;
     if (good) {
         study->capacity =
@@ -156,10 +157,6 @@ static void check_capacity(struct check *check)
         if (study->backend != BACKEND_CUDA)
             complain(check->complaints, line, "capacity: must be given for backend %s",
                      backend_names[study->backend]);
-        return;
-    }
-    if (study->backend == BACKEND_CUDA && cuda_capacity_not_yet) {
-        complain(check->complaints, line, "capacity: %s", cuda_capacity_not_yet);
         return;
     }
     if (!each_item(&study->capacity_text, take_capacity, check))

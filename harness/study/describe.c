@@ -30,6 +30,13 @@ struct reading study_capacity(const struct study *study, uint64_t rank)
     return reading_of(study->capacity[rank < study->capacities ? rank : 0]);
 }
 
+struct reading study_limit(const struct study *study, uint64_t rank)
+{
+    if (study->backend != BACKEND_CUDA || study->capacities == 0)
+        return reading_missing();
+    return reading_of(study->capacity[rank < study->capacities ? rank : 0]);
+}
+
 struct reading study_ranks(const struct study *study)
 {
     if (study->ranks.known || study->backend == BACKEND_CUDA)

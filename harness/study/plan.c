@@ -14,11 +14,11 @@ static void name_run(const struct study *study, struct plan_run *run)
         study->phases == PHASES_BOTH && run->phases == PHASES_WHOLE ? "-whole" : "";
     unsigned long long value = run->value, trial = run->trial;
     if (run->role == ROLE_INPUT)
-        snprintf(run->name, sizeof run->name, "r-input-%s%s-t%llu", run->input, whole, trial);
+        snprintf(run->name, sizeof run->name, "r-input-%s-t%llu%s", run->input, trial, whole);
     else
-        snprintf(run->name, sizeof run->name, "r-%s%s-%llu%s-t%llu",
+        snprintf(run->name, sizeof run->name, "r-%s%s-%llu-t%llu%s",
                  run->role == ROLE_BOUNDARY ? "boundary-" : "",
-                 dimension_facts[run->dimension].name, value, whole, trial);
+                 dimension_facts[run->dimension].name, value, trial, whole);
 }
 
 /* A point's trials, and under phases = both its two ways to run. */

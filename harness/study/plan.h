@@ -23,7 +23,7 @@ struct plan_run {
     uint64_t trial; /* from 1 */
     int phases;     /* PHASES_SPLIT or PHASES_WHOLE */
     /* Stable: r-batch-8-t1, r-input-limit-t2, r-boundary-batch-8-t1; of a whole run under
-     * phases = both: r-batch-8-whole-t1. */
+     * phases = both: r-batch-8-t1-whole. */
     char name[96];
 };
 struct plan {
@@ -38,24 +38,31 @@ void plan_release(struct plan *plan);
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
                 uint64_t value, uint64_t trial, int phases, struct plan_run *run);
 
+/* The room that a prediction has. */
+struct plan_room {
+    struct reading capacity; /* of the device; missing: endless */
+    uint64_t overhead;       /* of it, taken by context and libraries */
+    struct reading limit;    /* on the allocator; missing: none */
+};
 /* The phases of a run with their predicted counters (rows as a child would report them: phase,
- * pass, repeat, status, counters), on a device of this capacity (missing: endless) with this
- * overhead. A phase that would not fit has status oom, the request that was refused and what
- * was free; the following ones are not_reached and have no counters. */
+ * pass, repeat, status, counters), under PHASES_SPLIT or PHASES_WHOLE. A phase that would not
+ * fit has status oom, the request that was refused and what was free; the following ones are
+ * not_reached and have no counters. */
 struct prediction {
     struct row *rows;
     size_t count;
     bool fits;
     struct text failed_phase; /* "" when it fits */
 };
-int plan_predict(const struct study *study, const struct point *point, struct reading capacity,
-                 uint64_t overhead, struct prediction *prediction, struct text *why) MUST_CHECK;
+int plan_predict(const struct study *study, const struct point *point, int phases,
+                 const struct plan_room *room, struct prediction *prediction,
+                 struct text *why) MUST_CHECK;
 void prediction_release(struct prediction *prediction);
 
 /* The largest value of a boundary that is predicted to fit, or its first when none is; missing
  * when the capacity is. Larger points are taken not to fit where smaller ones do not. */
 int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
-                        struct reading capacity, uint64_t overhead, struct reading *guess,
+                        const struct plan_room *room, struct reading *guess,
                         struct text *why) MUST_CHECK;
 
 /* Fills the cells of group "what", dimensions, settings and identity that the study and the run

@@ -43,21 +43,25 @@ static void collect(void *user, const char *verb, const struct row *line)
 }
 
 static enum status run_simulated(const struct study *study, const struct point *point,
-                                 struct reading capacity, uint64_t overhead,
+                                 int phases, const struct plan_room *room,
                                  struct collector *collector)
 {
-    const struct workload_setting setting = {
+    struct workload_setting setting = {
         .workload = study->workload,
         .point = *point,
         .dtype = study->dtype,
         .warmup = study->warmup,
         .repeats = study->repeats,
         .seed = study->seed,
+        .whole = phases == PHASES_WHOLE,
+        .empty_cache = study->empty_cache,
         .options = study->options,
-        .memory = {.device = {.capacity = capacity.known ? capacity : reading_of(ENDLESS),
-                              .overhead = overhead},
-                   .allocator = study->allocator,
-                   .allocator_setting = study->allocator_setting}};
+        .memory = {
+            .device = {.capacity = room->capacity.known ? room->capacity : reading_of(ENDLESS),
+                       .overhead = room->overhead},
+            .allocator = study->allocator,
+            .allocator_setting = study->allocator_setting}};
+    setting.memory.allocator_setting.limit = room->limit;
     const struct phase_listener listener = {.line = collect, .user = collector};
     return workload_run(&setting, backend_find("simulated"), NULL, &listener);
 }
@@ -81,13 +85,13 @@ static struct point smallest(const struct study *study, const struct point *poin
     return small;
 }
 
-static void add_not_reached(const struct study *study, const struct point *point,
+static void add_not_reached(const struct study *study, const struct point *point, int phases,
                             struct collector *collector)
 {
     static const enum column kept[] = {COLUMN_phase, COLUMN_pass};
     struct collector all = {NULL, 0, 0};
     struct point small = smallest(study, point);
-    run_simulated(study, &small, reading_missing(), 0, &all);
+    run_simulated(study, &small, phases, &(struct plan_room){.overhead = 0}, &all);
     for (size_t i = collector->count; i < all.count; i++) {
         struct row *row = add_row(collector);
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
@@ -111,12 +115,12 @@ static void forget_device(struct collector *collector)
             row_clear(&collector->rows[i], of_device[k]);
 }
 
-int plan_predict(const struct study *study, const struct point *point, struct reading capacity,
-                 uint64_t overhead, struct prediction *prediction, struct text *why)
+int plan_predict(const struct study *study, const struct point *point, int phases,
+                 const struct plan_room *room, struct prediction *prediction, struct text *why)
 {
     struct collector collector = {NULL, 0, 0};
     struct prediction result = {.failed_phase = TEXT_INIT};
-    enum status status = run_simulated(study, point, capacity, overhead, &collector);
+    enum status status = run_simulated(study, point, phases, room, &collector);
     const struct row *last = collector.count ? &collector.rows[collector.count - 1] : NULL;
     result.fits = status == STATUS_ok;
     if (!result.fits && last && row_text(last, COLUMN_phase))
@@ -126,9 +130,9 @@ int plan_predict(const struct study *study, const struct point *point, struct re
         text_addf(why, "prediction: %s in phase %s: %s", status_facts[status].name,
                   text_string(&result.failed_phase), error ? error : "no reason given");
     } else if (!result.fits) {
-        add_not_reached(study, point, &collector);
+        add_not_reached(study, point, phases, &collector);
     }
-    if (!capacity.known)
+    if (!room->capacity.known)
         forget_device(&collector);
     result.rows = collector.rows;
     result.count = collector.count;
@@ -150,14 +154,14 @@ void prediction_release(struct prediction *prediction)
 }
 
 static int fits_at(const struct study *study, const struct study_boundary *boundary,
-                   uint64_t value, struct reading capacity, uint64_t overhead, bool *fits,
-                   struct text *why)
+                   uint64_t value, const struct plan_room *room, bool *fits, struct text *why)
 {
+    int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
     struct point point = study->point;
     struct prediction prediction;
     point.value[boundary->dimension] = reading_of(value);
     if ((study->workload->check && study->workload->check(&point, study->options, why) != 0) ||
-        plan_predict(study, &point, capacity, overhead, &prediction, why) != 0)
+        plan_predict(study, &point, phases, room, &prediction, why) != 0)
         return -1;
     *fits = prediction.fits;
     prediction_release(&prediction);
@@ -165,10 +169,9 @@ static int fits_at(const struct study *study, const struct study_boundary *bound
 }
 
 int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
-                        struct reading capacity, uint64_t overhead, struct reading *guess,
-                        struct text *why)
+                        const struct plan_room *room, struct reading *guess, struct text *why)
 {
-    if (!capacity.known) {
+    if (!room->capacity.known) {
         *guess = reading_missing();
         return 0;
     }
@@ -177,8 +180,8 @@ int plan_guess_boundary(const struct study *study, const struct study_boundary *
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         bool fits;
-        if (fits_at(study, boundary, boundary->from + middle * boundary->step, capacity,
-                    overhead, &fits, why) != 0)
+        if (fits_at(study, boundary, boundary->from + middle * boundary->step, room, &fits,
+                    why) != 0)
             return -1;
         *(fits ? &low : &high) = middle;
     }

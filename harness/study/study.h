@@ -15,11 +15,7 @@ enum study_placement { PLACEMENT_TOGETHER, PLACEMENT_ALONE };
 enum study_rank_failure { RANK_FAILURE_FINISH, RANK_FAILURE_STOP };
 /* As backend_names of kernels/backends.h. */
 enum study_backend { BACKEND_CUDA, BACKEND_SIMULATED, BACKEND_HOST };
-enum study_empty_cache {
-    EMPTY_CACHE_NEVER,
-    EMPTY_CACHE_BETWEEN_REPEATS,
-    EMPTY_CACHE_BETWEEN_PHASES
-};
+enum study_trace { TRACE_NEVER, TRACE_ON_FAILURE, TRACE_ALWAYS };
 
 /* A named complete input: [point] with some values replaced. */
 struct study_input {
@@ -57,7 +53,7 @@ struct study {
     bool allow_root;
     uint64_t settle_ns;
     /* [device] */
-    int backend, empty_cache;
+    int backend, empty_cache, trace; /* empty_cache: an enum of workload.h */
     char *capacity_text;
     uint64_t *capacity; /* one per rank, or one, or none */
     size_t capacities;
@@ -92,6 +88,8 @@ void study_release(struct study *study);
 
 /* Capacity of rank r on simulated and host devices; missing otherwise. */
 struct reading study_capacity(const struct study *study, uint64_t rank);
+/* On cuda the same key is a limit on the rank's allocator; missing: none. */
+struct reading study_limit(const struct study *study, uint64_t rank);
 /* Ranks when it can be told without looking at devices: ranks, or the number of capacities. */
 struct reading study_ranks(const struct study *study);
 /* One line a setting, the same for every way to write the same study (hash, resume). */

@@ -40,7 +40,7 @@ static const struct option study_options[] = {
     KEY(until, OPTION_TEXT, .fallback = "",
         .help = "TIME or DURATION: no run is started after it", .not_yet = "not yet"),
     KEY(phases, OPTION_CHOICE, CHOICES("split", "whole", "both"), .fallback = "split",
-        .help = "synchronise at each phase, or one phase \"cycle\"", .not_yet = "not yet"),
+        .help = "synchronise at each phase; one phase \"cycle\"; or one run of each"),
     KEY(after_oom, OPTION_CHOICE, CHOICES("run-all", "skip-larger"), .fallback = "run-all",
         .help = "what becomes of larger values of a sweep", .not_yet = "not yet"),
     END};
@@ -71,14 +71,17 @@ static const struct option device_options[] = {
     KEY(backend, OPTION_CHOICE, .choices = backend_names,
         .help = "what gives memory and computes"),
     KEY_AS("capacity", capacity_text, OPTION_TEXT, .fallback = "",
-           .help = "SIZE,…: bytes of the device, one for all or one per rank"),
+           .help =
+               "SIZE,…: bytes of the device (cuda: a limit on the allocator), one for all or "
+               "one per rank"),
     KEY(overhead, OPTION_SIZE, .fallback = "0",
         .help = "SIZE: simulated: taken by context and libraries"),
     KEY(fault, OPTION_TEXT, .fallback = "", .help = "PHASE:KIND[:RANK]: a failure on purpose"),
     KEY(allocator, OPTION_TEXT, .fallback = "caching", .help = "NAME: who cuts segments"),
-    KEY(empty_cache, OPTION_CHOICE, CHOICES("never", "between-repeats", "between-phases"),
-        .fallback = "never", .help = "when the allocator gives back what it keeps",
-        .not_yet = "not yet"),
+    KEY(empty_cache, OPTION_CHOICE, .choices = empty_cache_names, .fallback = "never",
+        .help = "when the allocator gives back what it keeps"),
+    KEY(trace, OPTION_CHOICE, CHOICES("never", "on-failure", "always"), .fallback = "never",
+        .help = "which runs keep runs/RUN/trace.RANK.csv, for replay; recording costs time"),
     END};
 
 /* Defaults and largest values of the dimensions. The bounds keep a slip of the finger from
@@ -152,7 +155,6 @@ const struct study_table study_tables[] = {
 
 const char *const later_workloads[] = {"decoder", "train", "vision", "command", NULL};
 const char *const boundary_not_yet = "a boundary search is not yet possible";
-const char *const cuda_capacity_not_yet = "a limit on the cuda allocator is not yet possible";
 
 static const struct {
     const char *section, *key; /* key NULL: all of the section's others */
@@ -165,8 +167,8 @@ static const struct {
     {"launch", "allow_root", KEY_PERMISSION}, {"launch", "settle", KEY_OF_SCHEDULE},
     {"launch", "devices", KEY_OF_SCHEDULE},   {"launch", "hostfile", KEY_OF_SCHEDULE},
     {"launch", "ranks", KEY_IN_COLUMN},       {"device", "overhead", KEY_OF_RUN},
-    {"device", "fault", KEY_OF_RUN},          {"device", NULL, KEY_IN_COLUMN},
-    {"point", NULL, KEY_IN_COLUMN},
+    {"device", "fault", KEY_OF_RUN},          {"device", "trace", KEY_OF_RUN},
+    {"device", NULL, KEY_IN_COLUMN},          {"point", NULL, KEY_IN_COLUMN},
 };
 
 enum key_role key_role(const char *section, const char *key)

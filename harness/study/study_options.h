@@ -28,8 +28,6 @@ struct sweep_text {
 extern const char *const later_workloads[];
 /* Non-NULL: a [boundary …] is refused with these words. */
 extern const char *const boundary_not_yet;
-/* Non-NULL: `capacity` on cuda is refused with these words. */
-extern const char *const cuda_capacity_not_yet;
 
 /* What a key means for the record. */
 enum key_role {

@@ -145,7 +145,7 @@ static void fire(struct session *session)
 void fault_at_begin(struct session *session)
 {
     struct fault *fault = &session->fault;
-    if (fault->fired || !fault->phase[0] || strcmp(fault->phase, session->phase) != 0)
+    if (fault->fired || !fault->phase[0] || strcmp(fault->phase, session->part) != 0)
         return;
     fault->armed = fault->fired = true;
     if (!fault->kind->fire && session->memory)

@@ -37,6 +37,9 @@ static void add_settings(const struct session *session, struct row *row)
     row_set_text(row, COLUMN_dtype, dtype_names[setting->dtype]);
     row_set_text(row, COLUMN_backend, session->backend->device->name);
     row_set_text(row, COLUMN_allocator, setting->memory.allocator);
+    row_set_reading(row, COLUMN_allocator_limit_bytes, setting->memory.allocator_setting.limit);
+    row_set_text(row, COLUMN_phases, setting->whole ? "whole" : "split");
+    row_set_text(row, COLUMN_empty_cache, empty_cache_names[setting->empty_cache]);
     row_set_count(row, COLUMN_warmup, setting->warmup);
     row_set_count(row, COLUMN_repeats, setting->repeats);
     row_set_count(row, COLUMN_seed, setting->seed);
@@ -52,7 +55,7 @@ void session_say_hello(struct session *session)
     add_settings(session, &row);
     row_set_text(&row, COLUMN_evidence, observed ? "observed" : "computed");
     row_set_text(&row, COLUMN_framework, "highwater");
-    row_set_text(&row, COLUMN_framework_version, HIGHWATER_VERSION);
+    row_set_text(&row, COLUMN_framework_version, "v" HIGHWATER_VERSION);
     set_name(&row, COLUMN_device_name, facts.name);
     set_name(&row, COLUMN_device_uuid,
              session->setting->expect_uuid ? session->setting->expect_uuid : facts.uuid);
@@ -110,17 +113,34 @@ static bool synchronise(struct session *session)
     return session_works(session);
 }
 
-void session_begin(struct session *session, const char *phase, const char *pass,
-                   uint64_t repeat)
+static bool empties_cache(const struct session *session, bool at_phase, uint64_t repeat)
 {
-    if (!session_works(session))
-        return;
+    int when = session->setting->empty_cache;
+    return session->memory &&
+           (when == EMPTY_CACHE_BETWEEN_PHASES
+                ? at_phase
+                : when == EMPTY_CACHE_BETWEEN_REPEATS && session->part_repeat > 0 &&
+                      repeat > session->part_repeat);
+}
+
+static void name_part(struct session *session, const char *part, uint64_t repeat)
+{
+    session->part = part;
+    session->part_repeat = repeat;
+}
+
+static void open_phase(struct session *session, const char *phase, const char *pass,
+                       uint64_t repeat)
+{
     assert(session->state == PHASE_NONE);
     session->phase = phase, session->pass = pass, session->repeat = repeat;
+    session->tokens = 0;
     session->counters = (struct counters){.value = {{.known = false}}};
     session->state = PHASE_RUNNING;
     if (!synchronise(session))
         return;
+    if (empties_cache(session, true, repeat))
+        memory_empty_cache(session->memory);
     if (session->memory) {
         memory_begin_phase(session->memory, phase, pass,
                            repeat ? reading_of(repeat) : reading_missing());
@@ -131,17 +151,66 @@ void session_begin(struct session *session, const char *phase, const char *pass,
         live_publish(session->page, session->slot, &state);
     }
     say_begin(session);
+}
+
+static void start(struct session *session)
+{
     fault_at_begin(session);
     session->started_ns = session->backend->ops ? clock_monotonic_ns() : 0;
+}
+
+void session_begin(struct session *session, const char *phase, const char *pass,
+                   uint64_t repeat)
+{
+    if (!session_works(session))
+        return;
+    if (session->cycle) {
+        if (empties_cache(session, false, repeat))
+            memory_empty_cache(session->memory);
+        name_part(session, phase, repeat);
+        fault_at_begin(session);
+        return;
+    }
+    session->cycle = session->setting->whole;
+    if (session->cycle)
+        open_phase(session, "cycle", NULL, 0);
+    else
+        open_phase(session, phase, pass, repeat);
+    name_part(session, phase, repeat);
+    if (session_works(session))
+        start(session);
+}
+
+/* The phases before a workload's own are none of its cycle. */
+static void begin_own(struct session *session, const char *phase)
+{
+    if (!session_works(session))
+        return;
+    open_phase(session, phase, NULL, 0);
+    name_part(session, phase, 0);
+    if (session_works(session))
+        start(session);
+}
+
+static bool is_last_part(const struct session *session)
+{
+    const char *const *phase = session->setting->workload->phases;
+    while (phase[1])
+        phase++;
+    return strcmp(*phase, session->part) == 0 &&
+           (session->part_repeat == 0 || session->part_repeat == session->setting->repeats);
 }
 
 void session_stop(struct session *session)
 {
     if (!session_works(session))
         return;
-    assert(session->state == PHASE_RUNNING);
+    assert(session->state == PHASE_RUNNING && !session->part_stopped);
     fault_at_stop(session);
-    if (!session_works(session) || !synchronise(session))
+    if (!session_works(session))
+        return;
+    session->part_stopped = session->cycle && !is_last_part(session);
+    if (session->part_stopped || !synchronise(session))
         return;
     /* Where nothing is computed there is no duration either. */
     session->duration_ns = session->backend->ops
@@ -156,13 +225,18 @@ void session_report(struct session *session, const struct phase_result *result)
 {
     if (!session_works(session))
         return;
+    session->tokens += result->tokens;
+    if (session->part_stopped) {
+        session->part_stopped = false;
+        return;
+    }
     assert(session->state == PHASE_STOPPED);
     struct row row = ROW_INIT;
     row_of_phase(session, &row);
     row_set_status(&row, STATUS_ok);
     row_set_reading(&row, COLUMN_duration_ns, session->duration_ns);
-    if (result->tokens)
-        row_set_count(&row, COLUMN_tokens, result->tokens);
+    if (session->tokens)
+        row_set_count(&row, COLUMN_tokens, session->tokens);
     if (result->name && session->math_is_open) {
         row_set_text(&row, COLUMN_result_name, result->name);
         row_set_real(&row, COLUMN_result_value, result->value);
@@ -170,6 +244,7 @@ void session_report(struct session *session, const struct phase_result *result)
     say(session, "end", &row);
     row_release(&row);
     session->state = PHASE_NONE;
+    session->cycle = false;
 }
 
 void session_end(struct session *session, uint64_t tokens)
@@ -204,7 +279,7 @@ void session_context(struct session *session)
     struct device_facts facts = {.total_bytes = 0};
     struct refusal refusal = {.by = "device"};
     struct text why = TEXT_INIT;
-    session_begin(session, "context", NULL, 0);
+    begin_own(session, "context");
     if (session->fault.armed && !session->fault.kind->fire)
         session_refused(session, OUTCOME_OOM, &refusal);
     if (!session_works(session))
@@ -238,7 +313,7 @@ void session_context(struct session *session)
 
 void session_libraries(struct session *session)
 {
-    session_begin(session, "libraries", NULL, 0);
+    begin_own(session, "libraries");
     session->workspace = session_tensor(session, "workspace", TAG_workspace, DTYPE_float32,
                                         (struct shape){{WORKSPACE_BYTES / 4}});
     if (session_works(session) && session->backend->ops) {

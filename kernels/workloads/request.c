@@ -9,6 +9,8 @@
         .name = #name_, .type = type_, .offset = offsetof(struct request_words, name_),        \
         .fallback = fallback_, .help = help_, __VA_ARGS__                                      \
     }
+static const char *const phases_names[] = {"split", "whole", NULL};
+
 const struct option request_options[] = {
 #define DIMENSION(name_, unit_, meaning_)                                                      \
     {.name = #name_,                                                                           \
@@ -22,11 +24,18 @@ const struct option request_options[] = {
     ROW(warmup, OPTION_COUNT, "3", "N: executions before the warm phases", .minimum = 0),
     ROW(repeats, OPTION_COUNT, "5", "N: recorded warm executions", .minimum = 1),
     ROW(seed, OPTION_COUNT, "7", "N: of the generated values", .minimum = 0),
+    ROW(phases, OPTION_CHOICE, "split", "each phase by itself, or all in one",
+        .choices = phases_names),
     ROW(backend, OPTION_CHOICE, NULL, "where it runs", .choices = backend_names),
     ROW(ordinal, OPTION_COUNT, "0", "N: the cuda device among those visible", .maximum = 1023),
-    ROW(capacity, OPTION_MAYBE_SIZE, "", "SIZE of a simulated or host device", .minimum = 0),
+    ROW(capacity, OPTION_MAYBE_SIZE, "", "SIZE of a simulated or host device, or cuda's limit",
+        .minimum = 0),
     ROW(overhead, OPTION_SIZE, "0", "SIZE of context and libraries, assumed", .minimum = 0),
     ROW(allocator, OPTION_CHOICE, "caching", "who hands out", .choices = allocator_names),
+    ROW(empty_cache, OPTION_CHOICE, "never", "when what the allocator keeps is given back",
+        .choices = empty_cache_names),
+    ROW(trace, OPTION_TEXT, "", "FILE: a new one, for what was asked of the allocator",
+        .minimum = 0),
     ROW(fault, OPTION_TEXT, "", "PHASE:KIND: a failure on purpose", .minimum = 0),
     ROW(expect_uuid, OPTION_TEXT, "", "UUID that the cuda device must have", .minimum = 0),
     {.name = NULL},
@@ -109,12 +118,16 @@ static int settle_backend(struct request *request, struct text *why)
         return -1;
     }
     bool observed = request->backend->device->observed;
-    if (observed == words->capacity.known) {
-        text_addf(why,
-                  observed ? "--capacity: a limit on a %s device is not yet possible"
-                           : "--capacity=SIZE is missing: a %s device has none of its own",
-                  name);
+    if (!observed && !words->capacity.known) {
+        text_addf(why, "--capacity=SIZE is missing: a %s device has none of its own", name);
         return -1;
+    }
+    struct memory_setting *memory = &request->setting.memory;
+    memory->device = (struct device_setting){
+        .ordinal = words->ordinal, .capacity = words->capacity, .overhead = words->overhead};
+    if (observed) {
+        memory->device.capacity = reading_missing();
+        memory->allocator_setting.limit = words->capacity;
     }
     return 0;
 }
@@ -129,9 +142,10 @@ static int settle(struct request *request, struct text *why)
     setting->warmup = words->warmup;
     setting->repeats = words->repeats;
     setting->seed = words->seed;
-    setting->memory.device = (struct device_setting){
-        .ordinal = words->ordinal, .capacity = words->capacity, .overhead = words->overhead};
+    setting->whole = words->phases == 1;
+    setting->empty_cache = words->empty_cache;
     setting->memory.allocator = xstrdup(allocator_names[words->allocator]);
+    setting->memory.trace = words->trace && words->trace[0] ? words->trace : NULL;
     setting->fault = words->fault && words->fault[0] ? words->fault : NULL;
     setting->expect_uuid =
         words->expect_uuid && words->expect_uuid[0] ? words->expect_uuid : NULL;

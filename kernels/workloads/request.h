@@ -1,8 +1,9 @@
 /* request: a run as the words of highwater-workload's command line:
  *
- *     WORKLOAD --batch=N … --dtype=NAME --warmup=N --repeats=N --seed=N --backend=NAME
- *     --ordinal=N --capacity=SIZE --overhead=SIZE --allocator=NAME --fault=PHASE:KIND
- *     --expect-uuid=UUID, allocator options, options of the workload's own section
+ *     WORKLOAD --batch=N … --dtype=NAME --warmup=N --repeats=N --seed=N --phases=split|whole
+ *     --backend=NAME --ordinal=N --capacity=SIZE --overhead=SIZE --allocator=NAME
+ *     --empty-cache=NAME --trace=FILE --fault=PHASE:KIND --expect-uuid=UUID, allocator options,
+ * options of the workload's own section
  */
 #ifndef HIGHWATER_KERNELS_REQUEST_H
 #define HIGHWATER_KERNELS_REQUEST_H
@@ -12,11 +13,11 @@
 
 /* The values of request_options, before they are judged together. */
 struct request_words {
-    uint64_t dimension[DIMENSIONS]; /* 0: not given */
-    int dtype, backend, allocator;  /* indices into the tables of names */
+    uint64_t dimension[DIMENSIONS];                     /* 0: not given */
+    int dtype, backend, allocator, phases, empty_cache; /* indices into the tables of names */
     uint64_t warmup, repeats, seed, ordinal, overhead;
-    struct reading capacity;
-    char *fault, *expect_uuid;
+    struct reading capacity; /* on cuda the allocator's limit */
+    char *fault, *expect_uuid, *trace;
 };
 extern const struct option request_options[];
 

@@ -27,7 +27,9 @@ bool session_works(const struct session *session)
 
 struct math *session_math(struct session *session)
 {
-    return session->math_is_open && session_works(session) ? &session->math : NULL;
+    return session->math_is_open && session_works(session) && !session->part_stopped
+               ? &session->math
+               : NULL;
 }
 
 /* --- failure ----------------------------------------------------------------------------- */
@@ -169,9 +171,12 @@ static void release_all(struct session *session)
     free(session->live);
 }
 
-/* Whatever a good run still holds is a bug of its workload, and said as one. */
-static void check_for_leaks(struct session *session)
+/* A phase left open, or memory still held, is a bug of the workload, and said as one. */
+static void check_the_end(struct session *session)
 {
+    if (session_works(session) && session->state != PHASE_NONE)
+        session_fail(session, STATUS_error, "bug: %s left phase %s open",
+                     session->setting->workload->name, session->phase);
     if (session_works(session) && session->live_count)
         session_fail(session, STATUS_error,
                      "bug: %s left %zu of its tensors unreleased, the last is %s",
@@ -186,7 +191,7 @@ static void session_close(struct session *session)
     session->math_is_open = false;
     if (session_works(session) && session->workspace)
         session_release(session, session->workspace);
-    check_for_leaks(session);
+    check_the_end(session);
     release_all(session);
     uint64_t left = session->memory ? memory_close(session->memory) : 0;
     session->memory = NULL;

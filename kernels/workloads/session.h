@@ -43,6 +43,12 @@ uint64_t session_dimension(const struct session *session, enum dimension dimensi
 void session_context(struct session *session);
 void session_libraries(struct session *session);
 
+/* In a whole run (phases = whole) everything from the first phase behind `libraries` to the end
+ * of the last one of workload->phases in its last repeat is one phase, `cycle`: model, inputs,
+ * cold, warm-up and warm executions as they would follow each other in life. Nothing here waits
+ * for the device inside it; between stop and report of a part session_math() is NULL, so that
+ * no result is looked at but the last, which is the cycle's. Its tokens are the sum of its
+ * parts'. A workload need not know: it is the same calls. */
 /* `pass` is "first", "warm" or NULL; `repeat` counts from 1, 0: none. Tensors are taken within
  * a phase only. */
 void session_begin(struct session *session, const char *phase, const char *pass,

@@ -27,8 +27,12 @@ struct session {
     struct tensor *workspace;
 
     enum phase_state state;
-    const char *phase, *pass;
+    const char *phase, *pass; /* as it is reported */
     uint64_t repeat, started_ns;
+    const char *part; /* the workload's own name of it: another inside a cycle */
+    uint64_t part_repeat, tokens;
+    bool cycle,
+        part_stopped; /* a cycle is open; one of its parts lies between stop and report */
     struct reading duration_ns;
     struct counters counters;
     struct reading processed_batch, processed_context, processed_generated;

@@ -24,8 +24,8 @@ struct workload {
     size_t options_size;
     /* Checks the point and options together; -1: reason. */
     int (*check)(const struct point *point, const void *options, struct text *why);
-    /* The value that the options give a dimension (a model has a width of its own); missing: the
-     * point decides. NULL: they give none. */
+    /* The value that the options give a dimension (a model has a width of its own); missing:
+     * the point decides. NULL: they give none. */
     struct reading (*fixed)(enum dimension dimension, const void *options);
     /* Runs all phases; failures are sticky in the session. */
     void (*run)(struct session *session);
@@ -36,15 +36,27 @@ struct workload {
 extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
 const struct workload *workload_find(const char *name);
 
+/* When the allocator gives back what it keeps, always outside the timed parts of phases:
+ * between repeats before each warm repeat but the first, between phases before every phase.
+ * With `whole` the repeats lie inside the cycle, and so does what is done between them. */
+enum empty_cache {
+    EMPTY_CACHE_NEVER,
+    EMPTY_CACHE_BETWEEN_REPEATS,
+    EMPTY_CACHE_BETWEEN_PHASES,
+};
+extern const char *const empty_cache_names[]; /* NULL-terminated */
+
 /* One point as the child gets it on its command line. */
 struct workload_setting {
     const struct workload *workload;
     struct point point;
     int dtype; /* enum dtype */
     uint64_t warmup, repeats, seed;
-    void *options; /* of workload->options_size, by its option table; may be NULL */
+    bool whole;      /* all phases behind context and libraries are one, `cycle` (session.h) */
+    int empty_cache; /* enum empty_cache */
+    void *options;   /* of workload->options_size, by its option table; may be NULL */
     struct memory_setting memory;
-    const char *fault;       /* PHASE:KIND or NULL */
+    const char *fault;       /* PHASE:KIND or NULL; PHASE as in split runs */
     const char *expect_uuid; /* the device must be this one, or NULL */
 };
 

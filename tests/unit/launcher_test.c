@@ -254,7 +254,8 @@ static void a_point_as_the_words_of_a_child(void **state)
     assert_has(&words, "--batch=3 ", true);
     assert_has(&words, "--context=2048 ", true);
     assert_has(&words, "--generated", false);
-    assert_has(&words, "--dtype=float16 --warmup=2 --repeats=4 --seed=7 --backend=simulated",
+    assert_has(&words, "--dtype=float16 --warmup=2 --repeats=4 --seed=7 --phases=split "
+                       "--empty-cache=never --backend=simulated",
                true);
     assert_has(&words, "--ordinal=0 --allocator=direct", true);
     assert_has(&words, "--capacity", false); /* each rank adds its own */

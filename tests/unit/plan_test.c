@@ -105,13 +105,17 @@ static int by_name(const void *a, const void *b)
 static void test_names_are_unique_and_fit(void **state)
 {
     (void)state;
+    struct text why = TEXT_INIT;
     struct study study;
     struct plan plan;
     make_plan(HEAD "[sweep batch]\nvalues=1:600:+1, 4294967295\n[sweep context]\n"
                    "values=1:600:+1\n"
                    "[input nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn]\n[input a]\n[input a-t1]\n"
-                   "[input batch-1]\n",
+                   "[input batch-1]\n[input a-whole]\n[input a-t1-whole]\n",
               &study, &plan);
+    plan_release(&plan);
+    study.phases = PHASES_BOTH;
+    assert_int_equal(plan_make(&study, &plan, &why), 0);
     const char **names = xcalloc(plan.count, sizeof(const char *));
     for (size_t i = 0; i < plan.count; i++) {
         names[i] = plan.runs[i].name;
@@ -165,10 +169,10 @@ static void test_both_and_probes(void **state)
     assert_int_equal(plan_make(&study, &plan, &why), 0);
     assert_int_equal(plan.count, 2);
     assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
-    assert_string_equal(plan.runs[1].name, "r-batch-3-whole-t1");
+    assert_string_equal(plan.runs[1].name, "r-batch-3-t1-whole");
     assert_int_equal(plan.runs[1].phases, PHASES_WHOLE);
     plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, &probe);
-    assert_string_equal(probe.name, "r-boundary-batch-5-whole-t2");
+    assert_string_equal(probe.name, "r-boundary-batch-5-t2-whole");
     assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
     assert_int_equal(probe.point.value[DIMENSION_context].value, 128);
     plan_release(&plan);
@@ -190,7 +194,8 @@ static void predict(const struct study *study, struct reading capacity, uint64_t
                     struct prediction *prediction)
 {
     struct text why = TEXT_INIT;
-    if (plan_predict(study, &study->point, capacity, overhead, prediction, &why) != 0)
+    const struct plan_room room = {.capacity = capacity, .overhead = overhead};
+    if (plan_predict(study, &study->point, study->phases, &room, prediction, &why) != 0)
         fail_msg("%s", text_string(&why));
     text_release(&why);
 }
@@ -358,6 +363,7 @@ static void test_ten_thousand_points(void **state)
     struct study study;
     struct plan plan;
     clock_t start = clock();
+    const struct plan_room room = {.capacity = reading_of(UINT64_C(80) << 30)};
     make_plan("[study]\nname=n\nquestion=q\nworkload=dense\n[device]\nbackend=simulated\n"
               "capacity=80GiB\n[sweep batch]\nvalues=1:5000:+1\n[sweep context]\n"
               "values=1:5000:+1\n",
@@ -367,9 +373,9 @@ static void test_ten_thousand_points(void **state)
     for (size_t i = 0; i < plan.count; i += SLOWER) {
         struct prediction prediction;
         struct text why = TEXT_INIT;
-        assert_int_equal(plan_predict(&study, &plan.runs[i].point, study_capacity(&study, 0), 0,
-                                      &prediction, &why),
-                         0);
+        assert_int_equal(
+            plan_predict(&study, &plan.runs[i].point, PHASES_SPLIT, &room, &prediction, &why),
+            0);
         fitted += prediction.fits;
         prediction_release(&prediction);
         text_release(&why);
@@ -393,6 +399,7 @@ static void test_guess_of_a_boundary(void **state)
     for (uint64_t mib = 33; mib < 70; mib += 3) {
         const struct study_boundary boundary = {
             .dimension = DIMENSION_batch, .from = 3, .to = 300, .step = 7};
+        const struct plan_room room = {.capacity = reading_of(mib << 20)}, endless = {0};
         struct reading guess = reading_missing();
         uint64_t largest = 3;
         for (uint64_t value = 3; value <= 300; value += 7) {
@@ -400,15 +407,13 @@ static void test_guess_of_a_boundary(void **state)
             struct point point = study.point;
             point.value[DIMENSION_batch] = reading_of(value);
             assert_int_equal(
-                plan_predict(&study, &point, reading_of(mib << 20), 0, &prediction, &why), 0);
+                plan_predict(&study, &point, PHASES_SPLIT, &room, &prediction, &why), 0);
             largest = prediction.fits ? value : largest;
             prediction_release(&prediction);
         }
-        assert_int_equal(
-            plan_guess_boundary(&study, &boundary, reading_of(mib << 20), 0, &guess, &why), 0);
+        assert_int_equal(plan_guess_boundary(&study, &boundary, &room, &guess, &why), 0);
         assert_int_equal(guess.value, largest);
-        assert_int_equal(
-            plan_guess_boundary(&study, &boundary, reading_missing(), 0, &guess, &why), 0);
+        assert_int_equal(plan_guess_boundary(&study, &boundary, &endless, &guess, &why), 0);
         assert_false(guess.known);
     }
     study_release(&study);
