@@ -1,8 +1,8 @@
 #include "harness/command/command.h"
 
 #include "harness/base/log.h"
-#include "harness/base/units.h"
-#include "harness/launch/sweep.h"
+#include "harness/command/progress.h"
+#include "harness/launch/resume.h"
 #include "kernels/backends.h"
 
 #include <stdio.h>
@@ -35,20 +35,17 @@ static const struct option sweep_options[] = {
      .type = OPTION_FLAG,
      AT(resume),
      .fallback = "no",
-     .help = "run what is missing in an existing folder",
-     .not_yet = "start again in another folder with --results"},
+     .help = "run what is missing in an existing folder"},
     {.name = "retry",
      .type = OPTION_TEXT,
      AT(retry),
      .fallback = "",
-     .help = "statuses to run again",
-     .not_yet = "start again in another folder"},
+     .help = "STATUS,…: with --resume, runs that ended so are made again, too"},
     {.name = "stop_on_failure",
      .type = OPTION_FLAG,
      AT(stop_on_failure),
      .fallback = "no",
-     .help = "end the study at the first run that fails",
-     .not_yet = "every run is made and every failure is a row"},
+     .help = "end the study at the first run that fails, exit code 1"},
     {.name = NULL},
 };
 
@@ -61,80 +58,31 @@ static char *default_folder(const struct study *study)
                      observed ? "" : backend);
 }
 
-struct progress_view {
-    const char *backend;
-    bool terminal, quiet;
-    struct sweep_progress last;
-};
-
-static void add_remaining(struct text *line, const struct sweep_progress *progress)
-{
-    text_add(line, ", ");
-    text_add_duration(line, progress->elapsed_ns);
-    if (progress->done == 0 || progress->done == progress->total)
-        return;
-    text_add(line, " so far, about ");
-    text_add_duration(line, progress->elapsed_ns / progress->done *
-                                (progress->total - progress->done));
-    text_add(line, " to go");
-}
-
-static void describe_run(struct text *line, const struct sweep_progress *progress)
-{
-    const struct row *closing = progress->closing;
-    const char *status = closing ? row_text(closing, COLUMN_status) : NULL;
-    const char *phase = closing ? row_text(closing, COLUMN_failed_phase) : NULL;
-    text_addf(line, " %s: %s", progress->run->name, status ? status : "—");
-    if (phase)
-        text_addf(line, " in %s", phase);
-}
-
-static void show_progress(void *user, const struct sweep_progress *progress)
-{
-    struct progress_view *view = user;
-    struct text line = TEXT_INIT;
-    view->last = *progress;
-    text_addf(&line, "%s %zu/%zu", view->backend, progress->done, progress->total);
-    if (progress->run)
-        describe_run(&line, progress);
-    if (view->terminal) {
-        text_addf(&line, "; %zu fitted, %zu failed", progress->fitted, progress->failed);
-        add_remaining(&line, progress);
-        fprintf(stderr, "\r\033[K%s", text_string(&line));
-    } else if (progress->run) {
-        log_note("%s", text_string(&line));
-    }
-    text_release(&line);
-}
-
-static void show_end(const struct progress_view *view, const char *folder)
-{
-    const struct sweep_progress *last = &view->last;
-    if (view->terminal)
-        fputc('\n', stderr);
-    log_note("%s: %zu of %zu runs made, %zu fitted, %zu failed; %s", view->backend, last->done,
-             last->total, last->fitted, last->failed, folder);
-}
-
 static int sweep_into(const struct command_call *call, const struct study *study,
                       const char *folder)
 {
     const struct sweep_options *options = call->options;
     bool quiet = command_given(call, "quiet");
-    struct progress_view view = {.backend = backend_names[study->backend],
-                                 .terminal = !quiet && isatty(STDERR_FILENO)};
+    struct progress_view view;
+    progress_open(&view, backend_names[study->backend], quiet);
     struct sweep_request request = {.study = study,
                                     .folder = folder,
                                     .command_line = call->command_line,
                                     .keep_runs = options->keep_runs,
-                                    .progress = quiet ? NULL : show_progress,
+                                    .resume = options->resume,
+                                    .stop_on_failure = options->stop_on_failure,
+                                    .say = progress_say,
+                                    .progress = progress_show,
                                     .user = &view};
     struct text why = TEXT_INIT;
+    enum sweep_outcome outcome = SWEEP_FAILED;
     if (study->workload->caution)
         log_note("%s", study->workload->caution);
-    enum sweep_outcome outcome = sweep_run(&request, &why);
-    if (view.last.total)
-        show_end(&view, folder);
+    if (options->retry[0] && !options->resume)
+        text_add(&why, "--retry is for --resume");
+    else if (resume_retry_words(options->retry, &request.retry, &why) == 0)
+        outcome = sweep_run(&request, &why);
+    progress_end(&view, folder);
     if (why.length)
         log_error("sweep: %s", text_string(&why));
     text_release(&why);
@@ -173,7 +121,9 @@ const struct command command_sweep = {
     .operand_max = 1,
     .about =
         "Prints the path of rows.csv. The default folder is results/NAME for a cuda study,\n"
-        "results/NAME.simulated or .host otherwise; an existing one is refused.",
+        "results/NAME.simulated or .host otherwise; an existing one is refused, unless with\n"
+        "--resume. Runs that were interrupted, found the card dirty, lost it or were not\n"
+        "launched are always made again on resuming, timeouts when the limit was raised.",
     .output = "results",
     .repeated = "set",
     .options_size = sizeof(struct sweep_options),

@@ -12,8 +12,9 @@ struct run_facts {
     const struct study *study;
     const struct plan_run *run;
     const struct placement *placement;
-    uint64_t order;      /* of this launch, from 1 */
-    uint64_t started_ns; /* realtime */
+    uint64_t order;      /* of this launch, from 1; 0: it was not launched */
+    uint64_t started_ns; /* realtime; 0: unknown */
+    const char *skipped; /* why there was no launch; NULL: there was */
     const char *run_folder, *live_folder;
     const struct launch_end *end;
     const char *reason; /* why the launcher could not be started; "" otherwise */

@@ -4,6 +4,9 @@
 #include "harness/base/process.h"
 #include "harness/launch/childline.h"
 #include "harness/launch/shard.h"
+#ifdef HIGHWATER_TEST_HOOKS
+#include "harness/launch/stand_in.h"
+#endif
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,6 +105,23 @@ static int write_command(const struct driver *driver, const struct launch *launc
     return result;
 }
 
+static int launch_it(const struct driver *driver, const struct launch *launch,
+                     const struct run_facts *facts, struct launch_end *end, struct text *reason,
+                     struct text *why)
+{
+#ifdef HIGHWATER_TEST_HOOKS
+    if (getenv(STAND_IN_VARIABLE) != NULL) {
+        *end = (struct launch_end){.started = true};
+        return stand_in(facts, why);
+    }
+#endif
+    if (write_command(driver, launch, why) != 0)
+        return -1;
+    (void)facts;
+    launcher_run(&driver->launcher, launch, &driver->watch, end, reason);
+    return 0;
+}
+
 static enum run_outcome launch_and_complete(struct driver *driver, const struct launch *launch,
                                             struct run_facts *facts, struct run_rows *rows,
                                             int *signal, struct text *why)
@@ -109,10 +129,9 @@ static enum run_outcome launch_and_complete(struct driver *driver, const struct 
     struct launch_end end;
     struct text reason = TEXT_INIT;
     enum run_outcome outcome = RUN_DONE;
-    if (write_command(driver, launch, why) != 0)
-        return RUN_FAILED;
     facts->started_ns = clock_realtime_ns();
-    launcher_run(&driver->launcher, launch, &driver->watch, &end, &reason);
+    if (launch_it(driver, launch, facts, &end, &reason, why) != 0)
+        return RUN_FAILED;
     facts->end = &end;
     facts->reason = text_string(&reason);
     if (end.interrupted) {
@@ -155,6 +174,15 @@ enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, u
     words_release(&words);
     free(live);
     return outcome;
+}
+
+void driver_drop_traces(const struct driver *driver, const char *run_folder)
+{
+    for (uint64_t rank = 0; rank < driver->placement.ranks; rank++) {
+        char *path = shard_trace_path(run_folder, rank);
+        unlink(path);
+        free(path);
+    }
 }
 
 /* --- runs that are not launched --- */

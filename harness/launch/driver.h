@@ -34,5 +34,14 @@ enum run_outcome {
 enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, uint64_t order,
                             const char *run_folder, struct run_rows *rows, int *signal,
                             struct text *why) MUST_CHECK;
+/* The rows of a run that had ended when its driver died: 1 when the shards of all ranks are in
+ * `run_folder`, whole and not stopped; 0 otherwise; -1: they cannot be read. */
+int driver_import(struct driver *driver, const struct plan_run *run, uint64_t order,
+                  const char *run_folder, struct run_rows *rows, struct text *why) MUST_CHECK;
+/* The rows of a run that is not made, for this reason. */
+int driver_skip(struct driver *driver, const struct plan_run *run, const char *reason,
+                struct run_rows *rows, struct text *why) MUST_CHECK;
+/* Removes the recordings of a run that needs none (trace = on-failure). */
+void driver_drop_traces(const struct driver *driver, const char *run_folder);
 
 #endif

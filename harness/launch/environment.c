@@ -146,6 +146,27 @@ static char *first_line(const char *const *argv)
     return line;
 }
 
+/* FNV-1a over our programs' bytes: two builds of one version are told apart. "" when one cannot
+ * be read. */
+static void add_build(struct text *out)
+{
+    static const char *const programs[] = {"highwater", "highwater-rank", "highwater-workload"};
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
+        struct text bytes = TEXT_INIT, ignored = TEXT_INIT;
+        char *path = file_beside_me(programs[i]);
+        int result = file_read(path, 0, &bytes, &ignored);
+        for (size_t j = 0; j < bytes.length; j++)
+            hash = (hash ^ (unsigned char)bytes.data[j]) * UINT64_C(1099511628211);
+        text_release(&bytes);
+        text_release(&ignored);
+        free(path);
+        if (result != 0)
+            return;
+    }
+    text_addf(out, "b-%016llx", (unsigned long long)hash);
+}
+
 /* What the workload program is made of: asked of itself, since only it links CUDA. */
 static void gather_workload(struct json *document)
 {
@@ -169,10 +190,12 @@ struct json *environment_gather(const char *command_line)
 {
     static const char *const mpirun[] = {"mpirun", "--version", NULL};
     struct json *document = json_make_object();
-    struct text now = TEXT_INIT;
+    struct text now = TEXT_INIT, build = TEXT_INIT;
     char *mpi = first_line(mpirun);
     text_add_utc(&now, clock_realtime_ns());
+    add_build(&build);
     json_set_text(document, "program_version", HIGHWATER_VERSION);
+    set_owned(document, "program_build", text_string(&build));
     json_set_text(document, "gathered_utc", text_string(&now));
     json_set_text(document, "command_line", command_line);
     json_set(document, "host", gather_host());
@@ -182,5 +205,6 @@ struct json *environment_gather(const char *command_line)
     json_set(document, "variables", gather_variables());
     free(mpi);
     text_release(&now);
+    text_release(&build);
     return document;
 }

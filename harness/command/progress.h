@@ -1,0 +1,22 @@
+/* progress: what a person sees of a sweep on standard error: one line that is written again on a
+ * terminal, however narrow and whenever resized; a line for each run elsewhere.
+ */
+#ifndef HIGHWATER_COMMAND_PROGRESS_H
+#define HIGHWATER_COMMAND_PROGRESS_H
+
+#include "harness/launch/sweep.h"
+
+struct progress_view {
+    const char *backend;
+    bool terminal, quiet;
+    size_t shown; /* columns of the line on the terminal, 0: none */
+    struct sweep_progress last;
+};
+void progress_open(struct progress_view *view, const char *backend, bool quiet);
+/* For struct sweep_request, with the view as user. */
+void progress_show(void *view, const struct sweep_progress *progress);
+void progress_say(void *view, const char *message);
+/* The last line: what was made, and where it is. */
+void progress_end(struct progress_view *view, const char *folder);
+
+#endif

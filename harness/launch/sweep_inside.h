@@ -1,0 +1,39 @@
+/* sweep_inside: a sweep in progress; for sweep.c and sweep_runs.c alone. */
+#ifndef HIGHWATER_LAUNCH_SWEEP_INSIDE_H
+#define HIGHWATER_LAUNCH_SWEEP_INSIDE_H
+
+#include "harness/launch/driver.h"
+#include "harness/launch/resume.h"
+#include "harness/launch/sweep.h"
+#include "harness/study/probes.h"
+#include "harness/study/skip.h"
+
+struct sweep {
+    const struct sweep_request *request;
+    struct plan plan;
+    struct driver driver;
+    struct results results;
+    bool recording;       /* there is a results folder */
+    struct resume resume; /* the runs that are made */
+    struct probes probes;
+    struct skip skip;
+    struct text cut; /* of a torn tail, "" none */
+    uint64_t last_order;
+    uint64_t began_ns;
+    uint64_t until_ns; /* real time */
+    bool said_begin;   /* of a resumed sweep: nothing is written before there is something to do */
+    bool ended_early;  /* by until or at a failure */
+    struct sweep_progress progress;
+};
+
+/* A message for people, and an event. */
+int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...) PRINTF_LIKE(3, 4)
+    MUST_CHECK;
+/* Makes every run that is not made. */
+enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why) MUST_CHECK;
+/* Is there a run to be made? */
+bool sweep_has_work(struct sweep *sweep);
+/* Counts a run that is in the table. */
+void sweep_count(struct sweep *sweep, uint32_t statuses);
+
+#endif

@@ -1,0 +1,211 @@
+#include "harness/study/probes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const enum column card_facts[PROBE_CARD_FACTS] = {
+    COLUMN_device_uuid, COLUMN_device_capacity_bytes, COLUMN_ecc, COLUMN_mig,
+    COLUMN_driver_version};
+
+static struct boundary_search *search_of(const struct probes *probes, size_t boundary,
+                                         uint64_t rank)
+{
+    return &probes->searches[boundary * probes->ranks + rank];
+}
+
+void probes_open(struct probes *probes, const struct study *study, uint64_t ranks,
+                 const struct reading *guesses)
+{
+    size_t count = study->boundary_count * ranks;
+    *probes = (struct probes){.study = study,
+                              .ranks = ranks,
+                              .searches = xcalloc(count + 1, sizeof *probes->searches),
+                              .guesses = xcalloc(count + 1, sizeof *probes->guesses),
+                              .cards = xcalloc(ranks + 1, sizeof *probes->cards)};
+    if (guesses != NULL && count > 0)
+        memcpy(probes->guesses, guesses, count * sizeof *guesses);
+    for (size_t i = 0; i < count; i++)
+        boundary_open(&probes->searches[i], &study->boundaries[i / ranks], probes->guesses[i]);
+}
+
+void probes_close(struct probes *probes)
+{
+    size_t boundaries = probes->study != NULL ? probes->study->boundary_count : 0;
+    for (size_t i = 0; i < boundaries * probes->ranks; i++)
+        boundary_close(&probes->searches[i]);
+    for (uint64_t rank = 0; rank < probes->ranks; rank++)
+        row_release(&probes->cards[rank].known);
+    free(probes->searches);
+    free(probes->guesses);
+    free(probes->cards);
+    *probes = (struct probes){.study = NULL};
+}
+
+/* --- cards that change --- */
+
+static void begin_again(struct probes *probes, uint64_t rank)
+{
+    for (size_t i = 0; i < probes->study->boundary_count; i++) {
+        struct boundary_search *search = search_of(probes, i, rank);
+        boundary_close(search);
+        boundary_open(search, &probes->study->boundaries[i],
+                      probes->guesses[i * probes->ranks + rank]);
+    }
+}
+
+/* What one of the two does not know is no change. */
+static void compare_fact(const struct row *known, const struct row *closing, enum column column,
+                         struct text *difference)
+{
+    struct text was = TEXT_INIT, is = TEXT_INIT;
+    row_format_cell(known, column, &was);
+    row_format_cell(closing, column, &is);
+    if (was.length > 0 && is.length > 0 && strcmp(text_string(&was), text_string(&is)) != 0)
+        text_addf(difference, "%s%s %s is now %s", difference->length > 0 ? ", " : "",
+                  column_facts[column].name, text_string(&was), text_string(&is));
+    text_release(&was);
+    text_release(&is);
+}
+
+static void look_at_card(struct probes *probes, uint64_t rank, const struct row *closing,
+                         struct text *said)
+{
+    struct probe_card *card = &probes->cards[rank];
+    struct text difference = TEXT_INIT;
+    for (size_t i = 0; i < PROBE_CARD_FACTS; i++)
+        compare_fact(&card->known, closing, card_facts[i], &difference);
+    if (difference.length > 0) {
+        card->changes++;
+        begin_again(probes, rank);
+        text_addf(said,
+                  "the card of rank %" PRIu64 " changed: %s; runs before and after it are not "
+                  "to be compared, and boundaries begin again\n",
+                  rank, text_string(&difference));
+    }
+    for (size_t i = 0; i < PROBE_CARD_FACTS; i++) {
+        struct row one = ROW_INIT;
+        one.cell[card_facts[i]] = closing->cell[card_facts[i]]; /* borrowed for the copy */
+        if (one.cell[card_facts[i]].kind == CELL_EMPTY)
+            continue;
+        row_clear(&card->known, card_facts[i]);
+        row_fill(&card->known, &one);
+    }
+    text_release(&difference);
+}
+
+/* --- outcomes --- */
+
+static enum boundary_outcome outcome_of(const struct row *closing)
+{
+    const char *refused_by = row_text(closing, COLUMN_refused_by);
+    if (row_status(closing) == STATUS_ok)
+        return BOUNDARY_FITS;
+    if (row_status(closing) == STATUS_oom && refused_by != NULL &&
+        strcmp(refused_by, "device") == 0)
+        return BOUNDARY_FAILS;
+    return BOUNDARY_NOT_JUDGED;
+}
+
+static bool cell_is(const struct row *row, enum column column, const char *value)
+{
+    const char *text = row_text(row, column);
+    return text != NULL && strcmp(text, value) == 0;
+}
+
+static bool decides(const struct probes *probes, const struct row *closing)
+{
+    return cell_is(closing, COLUMN_role, plan_role_names[ROLE_BOUNDARY]) &&
+           (probes->study->phases != PHASES_BOTH || cell_is(closing, COLUMN_phases, "whole"));
+}
+
+void probes_feed(struct probes *probes, const struct row *closing, size_t count,
+                 struct text *said)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct reading rank = row_count(&closing[i], COLUMN_rank);
+        struct reading value = row_count(&closing[i], COLUMN_value);
+        if (!rank.known || rank.value >= probes->ranks)
+            continue;
+        look_at_card(probes, rank.value, &closing[i], said);
+        if (!value.known || !decides(probes, &closing[i]))
+            continue;
+        for (size_t b = 0; b < probes->study->boundary_count; b++) {
+            const struct dimension_fact *fact =
+                &dimension_facts[probes->study->boundaries[b].dimension];
+            if (cell_is(&closing[i], COLUMN_dimension, fact->name))
+                boundary_feed(search_of(probes, b, rank.value), value.value,
+                              outcome_of(&closing[i]));
+        }
+    }
+}
+
+/* --- what to run --- */
+
+/* The first trial of that value whose deciding run is not there; its split run comes first. */
+static void name_probe(const struct probes *probes, const struct study_boundary *boundary,
+                       uint64_t value, const struct run_set *done, struct plan_run *run)
+{
+    const struct study *study = probes->study;
+    bool both = study->phases == PHASES_BOTH;
+    int last = study->phases == PHASES_SPLIT ? PHASES_SPLIT : PHASES_WHOLE;
+    uint64_t trial = 0;
+    do
+        plan_probe(study, boundary, value, ++trial, last, run);
+    while (run_set_find(done, run->name) != NULL);
+    struct plan_run split;
+    plan_probe(study, boundary, value, trial, PHASES_SPLIT, &split);
+    if (both && run_set_find(done, split.name) == NULL)
+        *run = split;
+}
+
+bool probes_next(const struct probes *probes, const struct run_set *done, struct plan_run *run)
+{
+    for (size_t b = 0; b < probes->study->boundary_count; b++)
+        for (uint64_t rank = 0; rank < probes->ranks; rank++) {
+            uint64_t value, ignored;
+            if (!boundary_next(search_of(probes, b, rank), &value, &ignored))
+                continue;
+            name_probe(probes, &probes->study->boundaries[b], value, done, run);
+            return true;
+        }
+    return false;
+}
+
+uint64_t probes_left(const struct probes *probes)
+{
+    uint64_t left = 0;
+    for (size_t b = 0; b < probes->study->boundary_count; b++) {
+        uint64_t expected = 2 + 2 * probes->study->boundaries[b].confirm, most = 0;
+        for (uint64_t rank = 0; rank < probes->ranks; rank++) {
+            const struct boundary_search *search = search_of(probes, b, rank);
+            uint64_t value, trial;
+            if (!boundary_next(search, &value, &trial))
+                continue;
+            uint64_t its = search->spent < expected ? expected - search->spent : 1;
+            most = its > most ? its : most;
+        }
+        left += most;
+    }
+    return probes->study->phases == PHASES_BOTH ? 2 * left : left;
+}
+
+void probes_add_text(const struct probes *probes, struct text *out)
+{
+    for (size_t b = 0; b < probes->study->boundary_count; b++)
+        for (uint64_t rank = 0; rank < probes->ranks; rank++) {
+            const struct probe_card *card = &probes->cards[rank];
+            const char *uuid = row_text(&card->known, COLUMN_device_uuid);
+            text_addf(out, "boundary %s",
+                      dimension_facts[probes->study->boundaries[b].dimension].name);
+            if (probes->ranks > 1)
+                text_addf(out, " on rank %" PRIu64, rank);
+            if (uuid != NULL)
+                text_addf(out, " (%s)", uuid);
+            text_add(out, ": ");
+            boundary_add_text(search_of(probes, b, rank), out);
+            if (card->changes > 0)
+                text_addf(out, "; since the card changed (%" PRIu64 " times)", card->changes);
+            text_add_char(out, '\n');
+        }
+}

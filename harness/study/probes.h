@@ -1,0 +1,43 @@
+/* probes: the boundary searches of a study, one for each [boundary X] and rank, fed with rows.
+ *
+ * A run is asked for by the first search that wants one, and told to all of its boundary. Only
+ * an out-of-memory refused by the device moves a boundary; under phases = both each probe is a
+ * split and a whole run, and the whole one decides. When what a card is changes between two
+ * runs (its capacity, ECC, MIG, driver, or the card itself), the searches of that rank begin
+ * again: earlier outcomes are of another card.
+ */
+#ifndef HIGHWATER_STUDY_PROBES_H
+#define HIGHWATER_STUDY_PROBES_H
+
+#include "harness/record/runs.h"
+#include "harness/study/boundary.h"
+#include "harness/study/plan.h"
+
+#define PROBE_CARD_FACTS 5
+struct probe_card {
+    struct row known; /* the newest that is known of the rank's card */
+    uint64_t changes;
+};
+struct probes {
+    const struct study *study;
+    uint64_t ranks;
+    struct boundary_search *searches; /* of boundary b and rank r: [b * ranks + r] */
+    struct reading *guesses;          /* likewise */
+    struct probe_card *cards;         /* per rank */
+};
+/* `guesses`, one for each search, is copied; NULL: no predictions. The study is borrowed. */
+void probes_open(struct probes *probes, const struct study *study, uint64_t ranks,
+                 const struct reading *guesses);
+void probes_close(struct probes *probes);
+/* The closing rows of one run, of any role. Appends a line for each card that changed. */
+void probes_feed(struct probes *probes, const struct row *closing, size_t count,
+                 struct text *said);
+/* The run to make next, under a name that is not in `done`. False: all searches have ended. */
+bool probes_next(const struct probes *probes, const struct run_set *done,
+                 struct plan_run *run) MUST_CHECK;
+/* How many runs are still to come, if nothing surprises. */
+uint64_t probes_left(const struct probes *probes);
+/* A line for each search: "boundary batch: fits 40 …", with several ranks each by name. */
+void probes_add_text(const struct probes *probes, struct text *out);
+
+#endif

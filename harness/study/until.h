@@ -1,0 +1,14 @@
+/* until: the moment after which no run is started. */
+#ifndef HIGHWATER_STUDY_UNTIL_H
+#define HIGHWATER_STUDY_UNTIL_H
+
+#include "harness/base/text.h"
+
+#include <stdint.h>
+
+/* "22:30", the next such local time after `now`, or "8h", that long after it; "" is never
+ * (UINT64_MAX). Nanoseconds of real time. -1: neither. */
+int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns,
+                 struct text *why) MUST_CHECK;
+
+#endif
