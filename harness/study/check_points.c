@@ -1,5 +1,6 @@
 #include "harness/study/interpret.h"
 #include "harness/study/sections.h"
+#include "harness/study/until.h"
 #include "harness/base/units.h"
 
 static int check_point(const struct study *study, const struct point *point, struct text *why)
@@ -70,7 +71,8 @@ static void check_boundary(const struct document *document, const struct study *
     struct text why = TEXT_INIT, section = TEXT_INIT;
     struct point point = study->point;
     text_setf(&section, "boundary %s", dimension_facts[boundary->dimension].name);
-    for (size_t i = 0; i < 2; i++) {
+    bool spoiled = is_spoiled(document, complaints, text_string(&section));
+    for (size_t i = 0; i < 2 && !spoiled; i++) {
         point.value[boundary->dimension] = reading_of(ends[i]);
         text_clear(&why);
         if (check_point(study, &point, &why) != 0)
@@ -103,9 +105,24 @@ static void check_amount(const struct document *document, const struct study *st
                  (unsigned long long)study->trials, STUDY_RUNS_LIMIT);
 }
 
+static void check_schedule(const struct document *document, const struct study *study,
+                           struct complaints *complaints)
+{
+    struct text why = TEXT_INIT;
+    uint64_t moment;
+    if (until_moment(study->until, 0, &moment, &why) != 0)
+        complain(complaints, document_line(document, "study", "until"), "until: %s",
+                 text_string(&why));
+    if (study->after_oom == AFTER_OOM_SKIP_LARGER && study->order != ORDER_LISTED)
+        complain(complaints, document_line(document, "study", "after_oom"),
+                 "after_oom: skip-larger needs order = listed");
+    text_release(&why);
+}
+
 void study_check_points(const struct document *document, const struct study *study,
                         struct complaints *complaints)
 {
+    check_schedule(document, study, complaints);
     check_amount(document, study, complaints);
     if (!study->workload || is_spoiled(document, complaints, "point") ||
         is_spoiled(document, complaints, study->workload->name))

@@ -88,10 +88,6 @@ static void take_boundary(const struct document_section *section, const char *ar
     struct study_boundary boundary;
     const struct study_scope scopes[] = {{boundary_options, &boundary}, {NULL, NULL}};
     option_defaults(boundary_options, &boundary);
-    if (boundary_not_yet) {
-        complain(complaints, section->line, "[%s]: %s", section->name, boundary_not_yet);
-        return;
-    }
     study_take_section(section, section->name, scopes, complaints);
     int dimension = dimension_of(section, argument, study, complaints);
     if (dimension < 0)

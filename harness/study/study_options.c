@@ -38,11 +38,11 @@ static const struct option study_options[] = {
     KEY_AS("timeout", timeout_ns, OPTION_DURATION, .minimum = 1000000, .maximum = LONGEST,
            .fallback = "600s", .help = "DURATION: of each run, from the ranks' start barrier"),
     KEY(until, OPTION_TEXT, .fallback = "",
-        .help = "TIME or DURATION: no run is started after it", .not_yet = "not yet"),
+        .help = "TIME or DURATION: no run is started after it"),
     KEY(phases, OPTION_CHOICE, CHOICES("split", "whole", "both"), .fallback = "split",
         .help = "synchronise at each phase; one phase \"cycle\"; or one run of each"),
     KEY(after_oom, OPTION_CHOICE, CHOICES("run-all", "skip-larger"), .fallback = "run-all",
-        .help = "what becomes of larger values of a sweep", .not_yet = "not yet"),
+        .help = "what becomes of larger values of a sweep"),
     END};
 
 static const struct option identity_options[] = {
@@ -62,7 +62,7 @@ static const struct option launch_options[] = {
         .not_yet = "not yet"),
     KEY(allow_root, OPTION_FLAG, .fallback = "no", .help = "lets mpirun run as root"),
     KEY(on_rank_failure, OPTION_CHOICE, CHOICES("finish", "stop"), .fallback = "finish",
-        .help = "what the other ranks do when one fails", .not_yet = "not yet"),
+        .help = "what the other ranks do when one fails"),
     KEY_AS("settle", settle_ns, OPTION_DURATION, .maximum = LONGEST, .fallback = "30s",
            .help = "DURATION: longest wait for the card's baseline before a run"),
     END};
@@ -154,7 +154,6 @@ const struct study_table study_tables[] = {
     {NULL, NULL, 0}};
 
 const char *const later_workloads[] = {"decoder", "train", "vision", "command", NULL};
-const char *const boundary_not_yet = "a boundary search is not yet possible";
 
 static const struct {
     const char *section, *key; /* key NULL: all of the section's others */

@@ -26,8 +26,6 @@ struct sweep_text {
 /* Workloads of later issues: their names are "not yet" rather than unknown. A workload that is
  * in workloads[] is never looked up here. NULL-terminated. */
 extern const char *const later_workloads[];
-/* Non-NULL: a [boundary …] is refused with these words. */
-extern const char *const boundary_not_yet;
 
 /* What a key means for the record. */
 enum key_role {
