@@ -8,11 +8,6 @@
 
 #define LONGEST (64u << 20) /* bytes of a study or environment that is still read */
 
-/* Ends that say nothing about the point. */
-#define ALWAYS                                                                                 \
-    (1u << STATUS_dirty | 1u << STATUS_interrupted | 1u << STATUS_launch_failed |              \
-     1u << STATUS_device_lost)
-
 int resume_retry_words(const char *words, uint32_t *statuses, struct text *why)
 {
     uint32_t found = 0;
@@ -56,7 +51,7 @@ int resume_open(struct resume *resume, const char *folder, const struct study *s
 {
     char *path = xasprintf("%s/study.ini", folder);
     struct study frozen;
-    *resume = (struct resume){.retry = retry | ALWAYS};
+    *resume = (struct resume){.retry = retry | RESUME_ALWAYS};
     int result = read_frozen(path, &frozen, why);
     if (result == 0) {
         enum study_change change = study_compare(&frozen, study, &resume->changes);

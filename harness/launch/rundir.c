@@ -28,10 +28,10 @@ static bool is_memory(const char *path)
            access(path, W_OK | X_OK) == 0;
 }
 
-static int take_lock(const char *folder)
+static int take_lock(const char *folder, int create)
 {
     char *path = xasprintf("%s/lock", folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(path, O_RDWR | create | O_CLOEXEC | O_NOFOLLOW, 0600);
     free(path);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
@@ -46,8 +46,10 @@ static void remove_if_left_over(const char *path)
     if (lstat(path, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != geteuid() ||
         about.st_mtime + SETTLED_SECONDS > time(NULL))
         return;
-    int lock = take_lock(path);
-    if (lock < 0)
+    if (rmdir(path) == 0) /* it died before it had a lock */
+        return;
+    int lock = take_lock(path, 0);
+    if (lock < 0) /* in use, or of a name like ours, but not ours */
         return;
     struct text ignored = TEXT_INIT; /* somebody else's leftover is no reason to fail */
     if (folder_remove(path, &ignored) != 0)
@@ -81,7 +83,7 @@ int rundir_open(struct rundir *rundir, const char *fallback, struct text *why)
         free(path);
         return -1;
     }
-    int lock = take_lock(path);
+    int lock = take_lock(path, O_CREAT);
     if (lock < 0) {
         text_addf(why, "%s/lock: %s", path, strerror(errno));
         rmdir(path);

@@ -1,5 +1,5 @@
-// bare: what a point of `dense` costs without any harness: a context, a cuBLAS handle and the same
-// products, nothing measured, nothing kept.
+// bare: what a point of `dense` costs without any harness: a context, a cuBLAS handle and the
+// same products, nothing measured, nothing kept.
 //
 //     bare BATCH CONTEXT WIDTH TIMES
 #include <cublas_v2.h>

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     struct table_reading reading = {.reason = TEXT_INIT};
     struct text why = TEXT_INIT;
     if (argc < 3) {
-        fprintf(stderr, "usage: cells FILE COLUMN[,COLUMN…] [COLUMN=VALUE|COLUMN!=VALUE]…\n");
+        fprintf(stderr, "usage: cells FILE COLUMN[,COLUMN] [COLUMN=VALUE|COLUMN!=VALUE]\n");
         return 2;
     }
     for (const char *name = argv[2]; *name != '\0';) {

@@ -37,7 +37,7 @@ struct process {
 struct machine {
     char driver[80];
     struct card card[MOST];
-    int cards;      /* cards and instances, cards first */
+    int cards; /* cards and instances, cards first */
     int real_cards;
     struct process process[MOST];
     int processes;
@@ -53,8 +53,9 @@ static void add_line(struct machine *m, const char *line)
     int n, value;
     if (sscanf(line, "driver %79s", m->driver) == 1)
         return;
-    if (m->cards < MOST && sscanf(line, "card %79s %31s %79s %llu %llu %llu", card.uuid, card.pci,
-                                  card.name, &card.total, &card.reserved, &card.used) == 6) {
+    if (m->cards < MOST &&
+        sscanf(line, "card %79s %31s %79s %llu %llu %llu", card.uuid, card.pci, card.name,
+               &card.total, &card.reserved, &card.used) == 6) {
         m->card[m->cards++] = card;
         m->real_cards = m->cards;
     } else if (m->cards < MOST && sscanf(line, "instance %d %79s %79s %llu %llu", &card.parent,
@@ -119,10 +120,18 @@ static int put(char *out, unsigned int room, const char *value)
     return 0;
 }
 
-#define DECLARE(name, ...) API int name(__VA_ARGS__); API int name(__VA_ARGS__)
+#define DECLARE(name, ...)                                                                     \
+    API int name(__VA_ARGS__);                                                                 \
+    API int name(__VA_ARGS__)
 
-DECLARE(nvmlInit_v2, void) { return look().no_init; }
-DECLARE(nvmlShutdown, void) { return 0; }
+DECLARE(nvmlInit_v2, void)
+{
+    return look().no_init;
+}
+DECLARE(nvmlShutdown, void)
+{
+    return 0;
+}
 
 API const char *nvmlErrorString(int code);
 API const char *nvmlErrorString(int code)

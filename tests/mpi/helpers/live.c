@@ -12,8 +12,7 @@ static void set_counter(struct live_state *state, const char *word, const char *
 {
     for (int i = 0; i < COUNTERS; i++) {
         const char *name = column_facts[counter_column[i]].name;
-        if (strlen(name) == (size_t)(equals - word) &&
-            strncmp(name, word, strlen(name)) == 0)
+        if (strlen(name) == (size_t)(equals - word) && strncmp(name, word, strlen(name)) == 0)
             state->counters.value[i] = reading_of(strtoull(equals + 1, NULL, 10));
     }
 }
