@@ -9,11 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct command command_status = {
-    .name = "status",
-    .summary = "a results folder, also while a sweep runs: done, left, current point",
-    .not_yet = "look into rows.csv and events.log of the results folder",
-};
 const struct command command_compare = {
     .name = "compare",
     .summary = "two results folders side by side",

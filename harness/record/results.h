@@ -75,5 +75,7 @@ int results_look(const char *folder, const struct results_listener *listener,
 bool results_in_use(const char *folder);
 /* Appends "FOLDER is in use by pid 1234", or by an unknown process (of another host or user). */
 void results_add_user(const char *folder, struct text *out);
+/* The run that events.log says has begun and not ended, and when (UTC); "" none. */
+void results_current(const char *folder, struct text *run, struct text *since);
 
 #endif

@@ -1,0 +1,299 @@
+/* Studies whose launches are stood in for (launch/stand_in.h): a finished table is cut at every
+ * byte and the study resumed; what is the same study; what is made again. */
+#include "harness/base/file.h"
+#include "harness/base/json.h"
+#include "harness/launch/stand_in.h"
+#include "harness/launch/sweep.h"
+#include "harness/record/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define STRIDE 23 /* bytes between two cuts: the sanitizers are slow */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define STRIDE 23
+#endif
+#endif
+#ifndef STRIDE
+#define STRIDE 1
+#endif
+
+/* Lines of [study] may follow. */
+static const char head[] =
+    "[launch]\nallow_root = yes\n[device]\nbackend = simulated\ncapacity = 64MiB\n"
+    "[point]\ncontext = 8\nwidth = 64\ndtype = float32\nwarmup = 0\nrepeats = 1\n"
+    "[study]\nname = cut\nquestion = test\nworkload = dense\n";
+
+static int enter_folder(void **state)
+{
+    char *folder = xstrdup("/dev/shm/resume-test-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        free(folder);
+        folder = xstrdup("/tmp/resume-test-XXXXXX");
+        if (mkdtemp(folder) == NULL)
+            return -1;
+    }
+    *state = folder;
+    setenv(STAND_IN_VARIABLE, "1", 1);
+    return chdir(folder);
+}
+
+static int leave_folder(void **state)
+{
+    struct text why = TEXT_INIT;
+    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
+    free(*state);
+    text_release(&why);
+    return failed;
+}
+
+/* --- a sweep, in this process --- */
+
+struct swept {
+    enum sweep_outcome outcome;
+    struct text why, said;
+    size_t made;
+};
+
+static void hear(void *user, const char *message)
+{
+    struct swept *swept = user;
+    text_addf(&swept->said, "%s\n", message);
+}
+
+static void watch(void *user, const struct sweep_progress *progress)
+{
+    struct swept *swept = user;
+    swept->made = progress->made;
+}
+
+static struct json *environment(const char *driver)
+{
+    struct json *made = json_make_object();
+    json_set_text(made, "program_version", "1");
+    json_set_text(made, "driver_version", driver);
+    return made;
+}
+
+/* `rest` is put behind the head of the study. */
+static struct swept sweep_on(const char *rest, const char *folder, struct sweep_request request,
+                             const char *driver)
+{
+    struct swept swept = {.made = 0};
+    struct study study;
+    struct text bytes = TEXT_INIT;
+    struct json *about = environment(driver);
+    text_add(&bytes, head);
+    text_add(&bytes, rest);
+    if (study_parse("s", &bytes, NULL, 0, &study, &swept.why) != 0)
+        fail_msg("%s", text_string(&swept.why));
+    request.study = &study;
+    request.folder = folder;
+    request.environment = about;
+    request.say = hear;
+    request.progress = watch;
+    request.user = &swept;
+    swept.outcome = sweep_run(&request, &swept.why);
+    study_release(&study);
+    json_release(about);
+    text_release(&bytes);
+    return swept;
+}
+
+static void forget(struct swept *swept)
+{
+    text_release(&swept->why);
+    text_release(&swept->said);
+}
+
+static void ends(const char *rest, const char *folder, struct sweep_request request,
+                 enum sweep_outcome outcome, size_t made, const char *says)
+{
+    struct swept swept = sweep_on(rest, folder, request, "a");
+    if (swept.outcome != outcome || swept.made != made ||
+        (strstr(text_string(&swept.why), says) == NULL &&
+         strstr(text_string(&swept.said), says) == NULL))
+        fail_msg("outcome %d, %zu runs: %s / %s", swept.outcome, swept.made,
+                 text_string(&swept.why), text_string(&swept.said));
+    forget(&swept);
+}
+#define FRESH (struct sweep_request){.resume = false}
+#define RESUME (struct sweep_request){.resume = true}
+
+/* --- tables --- */
+
+static struct text contents_of(const char *path)
+{
+    struct text out = TEXT_INIT, why = TEXT_INIT;
+    if (file_read(path, 0, &out, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    return out;
+}
+
+static bool add_deterministic(void *user, const struct row *row, uint64_t end)
+{
+    (void)end;
+    for (int column = 0; column < COLUMNS; column++)
+        if (column_facts[column].deterministic) {
+            row_format_cell(row, (enum column)column, user);
+            text_add_char(user, '|');
+        }
+    text_add_char(user, '\n');
+    return true;
+}
+
+/* The deterministic cells of a whole table. */
+static struct text facts_of(const char *path)
+{
+    struct text facts = TEXT_INIT, why = TEXT_INIT;
+    struct table_reading reading;
+    if (table_read(path, false, add_deterministic, &facts, &reading, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    assert_false(reading.torn);
+    text_release(&reading.reason);
+    return facts;
+}
+
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* --- tests --- */
+
+/* Sweeps with failures and skipped values, an input, a boundary: cut anywhere, the same again. */
+static void cut_at_every_byte(void **state)
+{
+    (void)state;
+    static const char rest[] =
+        "after_oom = skip-larger\n[input one]\n[sweep batch]\nvalues = 2, 50000, 60000\n[boundary batch]\nto = 100000\n"
+        "confirm = 1\n";
+    struct swept swept = sweep_on(rest, "cut", FRESH, "a");
+    assert_int_equal(swept.outcome, SWEEP_DONE);
+    size_t all = swept.made;
+    assert_true(all >= 5);
+    forget(&swept);
+    struct text whole = contents_of("cut/rows.csv"), facts = facts_of("cut/rows.csv");
+    for (size_t at = 0; at <= whole.length; at += STRIDE) {
+        write_file("cut/rows.csv", whole.data, at);
+        swept = sweep_on(rest, "cut", RESUME, "a");
+        if (swept.outcome != SWEEP_DONE)
+            fail_msg("cut at %zu: %s", at, text_string(&swept.why));
+        struct text again = facts_of("cut/rows.csv");
+        if (strcmp(text_string(&again), text_string(&facts)) != 0)
+            fail_msg("cut at %zu: another table", at);
+        assert_true(at < whole.length || swept.made == 0);
+        text_release(&again);
+        forget(&swept);
+        unlink("cut/rows.cut-1.csv");
+    }
+    text_release(&whole);
+    text_release(&facts);
+}
+
+static void only_what_is_new(void **state)
+{
+    (void)state;
+    ends("[sweep batch]\nvalues = 1, 2\n", "grown", FRESH, SWEEP_DONE, 2, "");
+    ends("[sweep batch]\nvalues = 1, 2\n", "grown", FRESH, SWEEP_EXISTS, 0, "exists already");
+    struct stat before, after;
+    assert_int_equal(stat("grown/rows.csv", &before), 0);
+    ends("; a comment\n[sweep batch]\nvalues = 1:2:+1\n", "grown", RESUME, SWEEP_DONE, 0,
+         "nothing to do");
+    assert_int_equal(stat("grown/rows.csv", &after), 0);
+    assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
+    ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "grown", RESUME, SWEEP_DONE, 2,
+         "sweep batch: 1 values new, first 4");
+    struct text frozen = contents_of("grown/study.ini");
+    assert_non_null(strstr(text_string(&frozen), "1, 2, 4"));
+    text_release(&frozen);
+    ends("[sweep batch]\nvalues = 1, 2\n[input new]\n", "grown", RESUME, SWEEP_FAILED, 0,
+         "sweep batch: 1 values gone, first 4");
+    ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "absent", RESUME, SWEEP_FAILED,
+         0, "not there");
+}
+
+static void other_machines(void **state)
+{
+    (void)state;
+    static const char rest[] = "[sweep batch]\nvalues = 1, 2\n";
+    ends(rest, "machine", FRESH, SWEEP_DONE, 2, "");
+    struct text before = contents_of("machine/rows.csv");
+    struct swept swept = sweep_on(rest, "machine", RESUME, "b");
+    assert_int_equal(swept.outcome, SWEEP_FAILED);
+    assert_non_null(strstr(text_string(&swept.why), "driver_version: \"a\" is now \"b\""));
+    forget(&swept);
+    struct text after = contents_of("machine/rows.csv");
+    assert_string_equal(text_string(&before), text_string(&after));
+    /* another night's columns */
+    struct text other = TEXT_INIT;
+    text_add(&other, "extra,");
+    text_add_bytes(&other, before.data, before.length);
+    write_file("machine/rows.csv", other.data, other.length);
+    ends(rest, "machine", RESUME, SWEEP_FAILED, 0, "rows.csv");
+    text_release(&after);
+    after = contents_of("machine/rows.csv");
+    assert_string_equal(text_string(&other), text_string(&after));
+    text_release(&before);
+    text_release(&after);
+    text_release(&other);
+}
+
+static void made_again_when_asked(void **state)
+{
+    (void)state;
+    static const char rest[] = "[sweep batch]\nvalues = 2, 60000\n";
+    ends(rest, "retry", FRESH, SWEEP_DONE, 2, "");
+    ends(rest, "retry", RESUME, SWEEP_DONE, 0, "nothing to do");
+    struct sweep_request again = {.resume = true, .retry = 1u << STATUS_oom};
+    ends(rest, "retry", again, SWEEP_DONE, 1, "resumed: 1 runs");
+    ends(rest, "retry", RESUME, SWEEP_DONE, 0, "nothing to do");
+}
+
+/* Values below the failed one are made; what was skipped is made once its reason is gone. */
+static void skips_what_is_larger(void **state)
+{
+    (void)state;
+    static const char rest[] =
+        "after_oom = skip-larger\n[sweep batch]\nvalues = 2, 60000, 4, 70000, 80000\n";
+    ends(rest, "listed", FRESH, SWEEP_DONE, 3, "");
+    struct text rows = contents_of("listed/rows.csv");
+    assert_non_null(strstr(text_string(&rows), "\"skipped\""));
+    assert_non_null(strstr(text_string(&rows), "every run at batch 60000 ran out of memory"));
+    text_release(&rows);
+    ends(rest, "listed", RESUME, SWEEP_DONE, 0, "nothing to do");
+    ends("[sweep batch]\nvalues = 2, 60000, 4, 70000, 80000\n", "listed", RESUME, SWEEP_DONE, 2,
+         "study.after_oom: skip-larger is now run-all");
+}
+
+static void stops_at_a_failure(void **state)
+{
+    (void)state;
+    struct sweep_request first = {.stop_on_failure = true};
+    ends("[sweep batch]\nvalues = 2, 60000, 4\n", "stops", first, SWEEP_FAILED, 2,
+         "stopped at the first failure, r-batch-60000-t1");
+    ends("[sweep batch]\nvalues = 2, 60000, 4\n", "stops", RESUME, SWEEP_DONE, 1, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_is_new),      cmocka_unit_test(other_machines),
+        cmocka_unit_test(made_again_when_asked), cmocka_unit_test(skips_what_is_larger),
+        cmocka_unit_test(stops_at_a_failure),    cmocka_unit_test(cut_at_every_byte),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}
