@@ -201,15 +201,22 @@ static void leftovers_go_and_the_living_stay(void **state)
     char *base = xstrndup(first.path, (size_t)(strrchr(first.path, '/') - first.path));
     char *stale = xasprintf("%s/highwater-1-stale%ld", base, (long)getpid());
     char *young = xasprintf("%s/highwater-1-young%ld", base, (long)getpid());
+    char *foreign = xasprintf("%s/highwater-1-foreign%ld", base, (long)getpid());
     char *inside = xasprintf("%s/deep/er", stale);
+    char *lock = xasprintf("%s/lock", stale);
+    char *kept = xasprintf("%s/kept", foreign);
     struct utimbuf old = {.actime = 1, .modtime = 1};
     assert_int_equal(folder_make(inside, &why), 0);
     assert_int_equal(folder_make(young, &why), 0);
+    assert_int_equal(folder_make(kept, &why), 0); /* a name like ours without our lock */
+    assert_int_equal(file_create(lock, "", 0, &why), 0);
     assert_int_equal(utime(stale, &old), 0);
+    assert_int_equal(utime(foreign, &old), 0);
     assert_int_equal(utime(first.path, &old), 0); /* old, but its owner lives */
     assert_int_equal(rundir_open(&second, parent, &why), 0);
     assert_false(file_exists(stale));
     assert_true(file_exists(young));
+    assert_true(file_exists(kept));
     assert_true(file_exists(first.path));
     assert_string_not_equal(first.path, second.path);
     char *run = rundir_for_run(&second, 1, &why);
@@ -223,11 +230,16 @@ static void leftovers_go_and_the_living_stay(void **state)
     assert_false(file_exists(gone));
     assert_int_equal(rundir_close(&first, &why), 0);
     rmdir(young);
+    rmdir(kept);
+    rmdir(foreign);
     rmdir(parent);
     free(base);
     free(stale);
     free(young);
+    free(foreign);
     free(inside);
+    free(lock);
+    free(kept);
     free(run);
     free(gone);
     text_release(&why);
@@ -254,8 +266,9 @@ static void a_point_as_the_words_of_a_child(void **state)
     assert_has(&words, "--batch=3 ", true);
     assert_has(&words, "--context=2048 ", true);
     assert_has(&words, "--generated", false);
-    assert_has(&words, "--dtype=float16 --warmup=2 --repeats=4 --seed=7 --phases=split "
-                       "--empty-cache=never --backend=simulated",
+    assert_has(&words,
+               "--dtype=float16 --warmup=2 --repeats=4 --seed=7 --phases=split "
+               "--empty-cache=never --backend=simulated",
                true);
     assert_has(&words, "--ordinal=0 --allocator=direct", true);
     assert_has(&words, "--capacity", false); /* each rank adds its own */
