@@ -245,7 +245,7 @@ void classify(const struct ending *ending, const struct phase_record *record,
         text_add(&verdict->error, "still alive at the deadline");
     } else if (ending->by == ENDED_BY_STOP) {
         verdict->status = STATUS_stopped;
-        text_add(&verdict->error, "ended because the run was stopped");
+        text_add(&verdict->error, STOPPED_WORDS);
     } else if (ending->reaped && WIFSIGNALED(ending->wait_status)) {
         judge_signal(ending, said, verdict);
     } else if (ending->reaped && WEXITSTATUS(ending->wait_status) == 0) {

@@ -8,6 +8,7 @@
 
 #include "harness/protocol/phases.h"
 
+#define STOPPED_WORDS "ended because the run was stopped"
 enum ended_by { ENDED_BY_ITSELF, ENDED_BY_TIMEOUT, ENDED_BY_STOP };
 
 struct ending {

@@ -359,7 +359,9 @@ static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
             continue;
         if (failed && row_status(closing) != STATUS_launch_failed)
             warn(closing, text_string(&words));
-        if (row_status(closing) == STATUS_stopped)
+        const char *error = row_text(closing, COLUMN_error);
+        if (row_status(closing) == STATUS_stopped &&
+            (error == NULL || strcmp(error, STOPPED_WORDS) == 0)) /* nobody knows better */
             explain_stop(rows, closing, end);
         if (!row_is_closing(&rows->rows[rows->worst]) ||
             gravity(closing) > gravity(&rows->rows[rows->worst]))

@@ -72,6 +72,8 @@ static void add_rank_words(const struct driver *driver, const struct plan_run *r
                                    .live_folder = xstrdup(live_folder),
                                    .fault = xstrdup(study->fault != NULL ? study->fault : ""),
                                    .trace = study->trace != TRACE_NEVER,
+                                   .stops_others =
+                                       study->on_rank_failure == RANK_FAILURE_STOP,
                                    .speaks_phases = true};
     placement_to_setting(&driver->placement, study, &setting);
     words_add_options(words, rank_options, &setting);

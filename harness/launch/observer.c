@@ -11,6 +11,7 @@
 
 #define PATIENCE_NS 1500000000u /* for a killed tree to be gone */
 #define HURRY_NS 400000000u     /* the same when the launcher is about to kill us too */
+#define GRACE_NS 2000000000u    /* for a child whose peer has failed to end by itself */
 #define WORDS_KEPT (256u << 10) /* bytes of standard error that are read for a cause */
 
 /* --- before the child -----------------------------------------------------------------------
@@ -133,12 +134,26 @@ static void look(struct observer *observer, const struct child *child,
                  const struct live_page *page, struct sampler *sampler, struct oomkill *oomkill)
 {
     struct card_sample sample;
-    struct live_state state;
+    struct live_state before, after;
     oomkill_follow(oomkill, child->pid);
+    bool spoke = page != NULL && live_read(page, 0, &before);
     if (!card_sample(&observer->card, child, &sample))
         return;
-    bool spoke = page != NULL && live_read(page, 0, &state);
-    sampler_take(sampler, &sample, spoke ? &state : NULL, clock_monotonic_ns());
+    /* Of a phase is what was read while it ran: neither across its end nor behind it. */
+    bool inside = spoke && live_read(page, 0, &after) && live_same_phase(&before, &after) &&
+                  phases_running(observer->phases);
+    sampler_take(sampler, &sample, inside ? &after : NULL, clock_monotonic_ns());
+}
+
+/* A peer has failed: true once the grace is over as well. */
+static bool is_to_stop(struct observer *observer, uint64_t now_ns)
+{
+    const struct observer_peers *peers = observer->peers;
+    if (peers == NULL)
+        return false;
+    if (observer->told_ns == 0 && peers->told(peers->user, &observer->failed_first))
+        observer->told_ns = now_ns;
+    return observer->told_ns != 0 && now_ns >= observer->told_ns + GRACE_NS;
 }
 
 /* Sleeps until the child ends, its time is up or we are told to stop. */
@@ -165,6 +180,10 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
         uint64_t now = clock_monotonic_ns();
         if (now >= deadline)
             break;
+        if (is_to_stop(observer, now)) {
+            by = ENDED_BY_STOP;
+            break;
+        }
         look(observer, child, page, sampler, oomkill);
         next = now + setting->sample;
     }
@@ -199,6 +218,24 @@ static void judge_card(const struct observer *observer, const struct sampler *sa
                                  : "memory by process: not to be told in a pid namespace");
 }
 
+/* What follows from another rank's failure is no cause of its own. */
+static void judge_peers(const struct observer *observer, struct verdict *verdict)
+{
+    bool follows = verdict->status == STATUS_stopped || verdict->status == STATUS_error ||
+                   verdict->status == STATUS_crashed ||
+                   verdict->status == STATUS_oom_suspected;
+    if (observer->told_ns == 0 || !follows)
+        return;
+    bool by_us = verdict->status == STATUS_stopped;
+    char *own = xstrdup(by_us ? "ended by us" : text_string(&verdict->error));
+    verdict->status = STATUS_stopped;
+    verdict->refused_by = NULL;
+    text_clear(&verdict->error);
+    text_addf(&verdict->error, "rank %llu failed first: %.400s",
+              (unsigned long long)observer->failed_first, own);
+    free(own);
+}
+
 static int report(struct observer *observer, const struct ending *ending,
                   const struct sampler *sampler, struct reading wall, struct text *why)
 {
@@ -213,6 +250,8 @@ static int report(struct observer *observer, const struct ending *ending,
         text_clear(&words); /* said nothing that can be read */
     classify(ending, &record, &words, &verdict);
     judge_card(observer, sampler, &verdict);
+    judge_peers(observer, &verdict);
+    observer->failed = verdict.status != STATUS_ok;
     card_to_row(&observer->card, &observer->about);
     const struct observation what = {.about = &observer->about,
                                      .record = &record,
@@ -265,6 +304,8 @@ static int run_child(struct observer *observer, struct child *child, struct text
                                   .free = sampler.free};
     int result = report(observer, &ending, &sampler,
                         reading_of(child->ended_ns - child->started_ns), why);
+    if (observer->peers != NULL && observer->failed && observer->told_ns == 0)
+        observer->peers->tell(observer->peers->user);
     sampler_release(&sampler);
     oomkill_release(&oomkill);
     return result;

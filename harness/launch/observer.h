@@ -7,7 +7,15 @@
 #include "harness/launch/card.h"
 #include "harness/launch/ranksetting.h"
 
+/* How ranks of a coupled program tell each other that one has failed. */
+struct observer_peers {
+    void (*tell)(void *user);                 /* all others: our child failed */
+    bool (*told)(void *user, uint64_t *rank); /* did one tell us, and which first? */
+    void *user;
+};
+
 struct observer {
+    const struct observer_peers *peers; /* NULL: each for itself; borrowed, as are the next */
     const struct rank_setting *setting; /* borrowed, as are the next two */
     const struct watch *watch;
     char *const *child;  /* words of the child, NULL-terminated */
@@ -19,6 +27,9 @@ struct observer {
     struct card card;
     struct row about; /* what is known of rank and device, in every row */
     enum card_state state;
+    uint64_t told_ns;      /* when a peer's failure was heard of; 0: none failed */
+    uint64_t failed_first; /* that peer */
+    bool failed;           /* our own child did not end well */
     struct text refusal; /* why there will be no child; empty: there will */
 };
 /* Says in the shard that this rank has started. The struct is zeroed but for the borrowed

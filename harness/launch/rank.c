@@ -82,6 +82,36 @@ static int meet(const struct watch *watch)
 }
 
 /* From MPI_Init to MPI_Finalize. */
+/* --- coupled programs: the first failure is told to all --- */
+
+#define TAG_FAILED 1
+
+static void tell_others(void *user)
+{
+    const struct observer *observer = user;
+    for (uint64_t rank = 0; rank < observer->setting->ranks; rank++) {
+        MPI_Request request;
+        if (rank == observer->rank)
+            continue;
+        MPI_Isend(NULL, 0, MPI_BYTE, (int)rank, TAG_FAILED, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request); /* empty: it is gone once it is sent */
+    }
+}
+
+static bool was_told(void *user, uint64_t *rank)
+{
+    MPI_Status status;
+    int there = 0;
+    (void)user;
+    MPI_Iprobe(MPI_ANY_SOURCE, TAG_FAILED, MPI_COMM_WORLD, &there, &status);
+    if (!there)
+        return false;
+    MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, TAG_FAILED, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    *rank = (uint64_t)status.MPI_SOURCE;
+    return true;
+}
+
 static int live(int *argc, char ***argv, struct observer *observer, struct text *why)
 {
     if (join(argc, argv, observer, why) != 0)
@@ -92,10 +122,16 @@ static int live(int *argc, char ***argv, struct observer *observer, struct text 
             text_add(why, "ended by a signal before the start");
         return 1;
     }
+    const struct observer_peers peers = {
+        .tell = tell_others, .told = was_told, .user = observer};
+    if (observer->setting->stops_others)
+        observer->peers = &peers;
     if (observer_run(observer, why) != 0)
         return 1;
     if (meet(observer->watch) != 0)
         _exit(0); /* the launcher is ending everything; what we had to say is written */
+    for (uint64_t ignored; was_told(observer, &ignored);)
+        ; /* messages that came when our own child had ended */
     MPI_Finalize();
     return 0;
 }

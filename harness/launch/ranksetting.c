@@ -32,6 +32,7 @@ const struct option rank_options[] = {
     ROW(fault, OPTION_TEXT, "", "PHASE:KIND[:RANK]"),
     ROW(trace, OPTION_FLAG, "no", "trace.RANK.csv in the run folder"),
     ROW(speaks_phases, OPTION_FLAG, "yes", "the child must close its phases"),
+    ROW(stops_others, OPTION_FLAG, "no", "a rank that fails stops the others"),
     {.name = NULL},
 };
 

@@ -28,6 +28,7 @@ struct rank_setting {
     char *fault;        /* PHASE:KIND[:RANK], or empty */
     bool trace;         /* the child records what it asks of its allocator */
     bool speaks_phases; /* the child is expected to close phases */
+    bool stops_others;  /* a rank that fails ends the others' children */
 };
 extern const struct option rank_options[];
 

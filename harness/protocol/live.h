@@ -39,5 +39,7 @@ void live_publish(struct live_page *page, int slot, const struct live_state *sta
 /* Rank: a consistent copy; false when the slot was never claimed. After the writer's death in
  * the middle of an update the last complete state is given (two copies are kept). */
 bool live_read(const struct live_page *page, int slot, struct live_state *state);
+/* Are both in one phase, pass and repeat? */
+bool live_same_phase(const struct live_state *a, const struct live_state *b);
 
 #endif

@@ -9,6 +9,7 @@
 #define FILE_LONGEST (64u << 20)
 #define PHASES_MOST 65536
 #define TEXT_LONGEST 500 /* bytes of a cell */
+#define NEWEST 8192      /* bytes that hold the last line of a phase file */
 
 struct reader {
     struct phase_record *record;
@@ -261,4 +262,23 @@ void phase_record_release(struct phase_record *record)
         row_release(&record->rows[i]);
     free(record->rows);
     *record = (struct phase_record){.hello = ROW_INIT};
+}
+
+/* A begin is followed by nothing but its end or failure. */
+bool phases_running(const char *phases_path)
+{
+    struct text tail = TEXT_INIT, ignored = TEXT_INIT;
+    bool running = false;
+    if (file_read_tail(phases_path, NEWEST, &tail, &ignored) == 0 && tail.length > 0) {
+        size_t end = tail.length;
+        while (end > 0 && tail.data[end - 1] != '\n') /* a torn line has not been said */
+            end--;
+        size_t start = end > 0 ? end - 1 : 0;
+        while (start > 0 && tail.data[start - 1] != '\n')
+            start--;
+        running = end > start && strncmp(tail.data + start, "begin\t", 6) == 0;
+    }
+    text_release(&tail);
+    text_release(&ignored);
+    return running;
 }

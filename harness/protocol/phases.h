@@ -38,6 +38,8 @@ struct phase_record {
  * the rest is bad lines. -1: phase file unreadable. */
 int phases_read(const char *phases_path, const char *live_path, struct phase_record *record,
                 struct text *why) MUST_CHECK;
+/* While a child writes: has the newest phase begun and neither ended nor failed? */
+bool phases_running(const char *phases_path);
 void phase_record_release(struct phase_record *record);
 
 #endif
