@@ -81,6 +81,58 @@ sweep one.ini moved
 code_is 3
 rows_match '^dirty\|\|refused\|device\|4096$' status,fits,error,refused_by,refused_bytes phase=run
 
+# --- samples: of a phase are those that were taken while it ran ---
+# The page still names the phase when it has failed and the process is leaving.
+machine
+cat > child.sh <<EOF
+$speak
+hello
+begin context
+live context
+take 4026001 $((20 * gib))
+sleep 0.5
+end context
+give 4026001
+sleep 0.3
+begin model_load
+live model_load
+line 'fail\tstatus=oom\tphase=model_load\terror=refused\trefused_by=device\trefused_bytes=4096'
+sleep 0.5
+exit 3
+EOF
+sweep one.ini samples
+rows_match "^$((20 * gib + quarter))\\|[1-9]" device_sampled_peak_bytes,device_sample_count \
+    phase=context
+rows_are '|' device_sampled_peak_bytes,device_sample_count phase=model_load
+
+# --- the card is another between two runs: said, and the boundary begins again (case N10) ---
+{
+    sed '/^\[sweep/,$d' one.ini
+    printf '%s\n' '[boundary batch]' 'to = 8' 'confirm = 1'
+} > boundary.ini
+machine
+echo $((80 * gib)) > capacity
+cat > child.sh <<EOF
+line() { printf "%b\n" "\$1" >> "\$HIGHWATER_PHASES"; }
+line "hello\tframework=test\tdevice_capacity_bytes=\$(cat "$PWD/capacity")"
+$speak
+hello() { :; }
+all
+bye
+echo $((79 * gib)) > "$PWD/capacity"
+EOF
+sweep boundary.ini split --set 'boundary batch.confirm=2'
+code_is 0
+rows_are "r-boundary-batch-8-t1|$((80 * gib))
+r-boundary-batch-8-t2|$((79 * gib))
+r-boundary-batch-8-t3|$((79 * gib))" run,device_capacity_bytes phase=run
+said 'fits 8 \(2 of 2 runs\), the largest value asked for; since the card changed \(1 times\)'
+grep -q "the card of rank 0 changed: device_capacity_bytes $((80 * gib)) is now $((79 * gib))" \
+    split/events.log || fail "events.log does not tell"
+sweep boundary.ini split --set 'boundary batch.confirm=2' --resume
+code_is 0
+said 'nothing to do'
+
 # --- the card is lost: what is complete stays, the rest is left undone, exit 5 ---
 machine
 cat > child.sh <<EOF
