@@ -1,6 +1,7 @@
 /* The decoder on the host: the reference models, other members of the family against a plain
  * float64 network, every cache layout, windows. */
 #include "tests/unit/decoder_bed.h"
+#include "tests/unit/model_family.h"
 #include "tests/unit/model_forward.h"
 
 static struct json *read_json(const char *path)
@@ -107,35 +108,6 @@ static void reproduces_the_reference_models(void **state)
 /* --- the family
  * ------------------------------------------------------------------------------- */
 
-#define COMMON                                                                                 \
-    "\"hidden_size\": 36, \"num_hidden_layers\": 2, \"intermediate_size\": 50, "               \
-    "\"vocab_size\": 61, \"num_attention_heads\": 6"
-static const struct family {
-    const char *config;
-    enum dtype stored;
-    size_t shards;
-} family[] = {
-    {"{\"architectures\": [\"LlamaForCausalLM\"], " COMMON ", \"num_key_value_heads\": 1, "
-     "\"head_dim\": 10, \"rms_norm_eps\": 0.01, \"rope_theta\": 700.5, "
-     "\"tie_word_embeddings\": true}",
-     DTYPE_float32, 1},
-    {"{\"architectures\": [\"LlamaForCausalLM\"], " COMMON ", \"rms_norm_eps\": 1e-6, "
-     "\"attention_bias\": true, \"mlp_bias\": true, \"rope_scaling\": {\"rope_type\": "
-     "\"llama3\", "
-     "\"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
-     "\"original_max_position_embeddings\": 16}}",
-     DTYPE_float16, 3},
-    {"{\"architectures\": [\"MistralForCausalLM\"], " COMMON ", \"num_key_value_heads\": 3, "
-     "\"rms_norm_eps\": 1e-5, \"rope_theta\": 1000000.0, \"sliding_window\": 5}",
-     DTYPE_bfloat16, 2},
-    {"{\"architectures\": [\"Qwen2ForCausalLM\"], " COMMON ", \"num_key_value_heads\": 2, "
-     "\"rms_norm_eps\": 1e-6, \"use_sliding_window\": true, \"sliding_window\": 4, "
-     "\"layer_types\": [\"full_attention\", \"sliding_attention\"], \"rope_parameters\": "
-     "{\"rope_type\": \"linear\", \"factor\": 2.0, \"rope_theta\": 10000.0}}",
-     DTYPE_float32, 1},
-};
-enum { FAMILY = sizeof(family) / sizeof(family[0]) };
-
 /* [rows][context + generated] tokens, prompts random; writes the prompt file. */
 static uint32_t *write_prompt(const struct bed *bed, uint64_t rows, uint64_t context,
                               uint64_t all, uint64_t vocabulary)
@@ -173,7 +145,7 @@ static void compare_row(const struct json *answer, uint64_t row, const double *l
 }
 
 /* Requests of two rows; every decoded token is what the whole text gives without a cache. */
-static void matches_plain_network(const struct family *of, int layout, uint64_t kv_window)
+static void matches_plain_network(const struct member *of, int layout, uint64_t kv_window)
 {
     const uint64_t rows = 4, context = 19, generated = 20, all = context + generated + 1;
     struct made_model model;
