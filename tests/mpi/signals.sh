@@ -34,14 +34,14 @@ begin()
     start=$(now)
 }
 
-# finish CODE: it has ended with this code within 5 s.
+# finish CODE: it has ended with this code, asked and not killed, which would take 4 s longer.
 finish()
 {
     code=0
     wait $shell || code=$?
     took=$(($(now) - start))
     code_is "$1"
-    [ $took -lt 5000 ] || fail "$swept took $took ms"
+    [ $took -lt 4000 ] || fail "$swept took $took ms"
     nothing_left
     rows_are 'r-batch-1-t1|ok
 r-batch-2-t1|ok' run,status phase=run

@@ -212,11 +212,19 @@ static void leftovers_go_and_the_living_stay(void **state)
     assert_int_equal(file_create(lock, "", 0, &why), 0);
     assert_int_equal(utime(stale, &old), 0);
     assert_int_equal(utime(foreign, &old), 0);
+    char *others = xasprintf("%s/highwater-1-others%ld", base, (long)getpid());
+    char *others_lock = xasprintf("%s/lock", others);
+    assert_int_equal(folder_make(others, &why), 0);
+    assert_int_equal(file_create(others_lock, "", 0, &why), 0);
+    bool given = chown(others, 12345, 12345) == 0; /* root only */
+    assert_int_equal(utime(others, &old), 0);
     assert_int_equal(utime(first.path, &old), 0); /* old, but its owner lives */
     assert_int_equal(rundir_open(&second, parent, &why), 0);
     assert_false(file_exists(stale));
     assert_true(file_exists(young));
     assert_true(file_exists(kept));
+    assert_true(file_exists(others_lock) == given);
+    assert_int_equal(folder_remove(others, &why), 0);
     assert_true(file_exists(first.path));
     assert_string_not_equal(first.path, second.path);
     char *run = rundir_for_run(&second, 1, &why);
@@ -237,6 +245,8 @@ static void leftovers_go_and_the_living_stay(void **state)
     free(stale);
     free(young);
     free(foreign);
+    free(others);
+    free(others_lock);
     free(inside);
     free(lock);
     free(kept);
@@ -259,7 +269,7 @@ static void a_point_as_the_words_of_a_child(void **state)
     text_add(&bytes, file);
     if (study_parse("a.ini", &bytes, NULL, 0, &study, &why) != 0)
         fail_msg("%s", text_string(&why));
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     childline_add(&words, &study, &plan.runs[0]);
     assert_string_equal(words.word[0], "highwater-workload");
     assert_string_equal(words.word[1], "dense");
