@@ -55,6 +55,7 @@ need_to_test() {
     need libcmocka-dev has_header cmocka.h
     need clang has clang
     need binutils has readelf
+    need procps has pgrep
 }
 
 as_root=

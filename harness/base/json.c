@@ -116,6 +116,16 @@ void json_set_flag(struct json *object, const char *key, bool value)
     json_set(object, key, outside(json_boolean(value)));
 }
 
+void json_append_text(struct json *array, const char *value)
+{
+    json_append(array, value != NULL ? make_text(value) : outside(json_null()));
+}
+
+void json_append_count(struct json *array, uint64_t value)
+{
+    json_append(array, make_count(value));
+}
+
 void json_write(const struct json *value, struct text *out)
 {
     static const char mark[] = "\"\\u0001";

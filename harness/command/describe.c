@@ -100,31 +100,18 @@ static struct json *open_and_describe(const struct backend *backend, struct text
     return object;
 }
 
-/* A list of names and numbers that need no escapes, from its JSON text. */
-static void set_list(struct json *object, const char *key, const char *items)
-{
-    struct text whole = TEXT_INIT, why = TEXT_INIT;
-    struct json *list;
-    text_addf(&whole, "[%s]", items);
-    if (json_parse(text_string(&whole), whole.length, &list, &why) == 0)
-        json_set(object, key, list);
-    text_release(&whole);
-    text_release(&why);
-}
-
 static void add_backends(struct json *object)
 {
-    struct text items = TEXT_INIT;
+    struct json *names = json_make_array();
     for (const struct backend *backend = backends; backend->device; backend++)
-        text_addf(&items, "%s\"%s\"", items.length ? "," : "", backend->device->name);
-    set_list(object, "backends", text_string(&items));
-    text_release(&items);
+        json_append_text(names, backend->device->name);
+    json_set(object, "backends", names);
 }
 
 static void add_libraries(struct json *object, const struct backend *cuda)
 {
     struct ops_facts facts = {.backend = ""};
-    struct text items = TEXT_INIT;
+    struct json *architectures = json_make_array();
     if (cuda)
         cuda->ops->facts(&facts);
     const char *dash = strchr(facts.backend, '-');
@@ -132,9 +119,8 @@ static void add_libraries(struct json *object, const struct backend *cuda)
     json_set_text(object, "cublas_version", dash ? dash + 1 : NULL);
     for (size_t i = 0; i < sizeof facts.built_for / sizeof *facts.built_for; i++)
         if (facts.built_for[i])
-            text_addf(&items, "%s%u", items.length ? "," : "", facts.built_for[i]);
-    set_list(object, "built_for", text_string(&items));
-    text_release(&items);
+            json_append_count(architectures, facts.built_for[i]);
+    json_set(object, "built_for", architectures);
 }
 
 int describe_build(bool measure, struct text *out, struct text *why)

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,6 +85,35 @@ static bool is_numeric(const char *at)
     return digits;
 }
 
+/* D.M.Y, M.D.Y, Y.M.D, or h.m.s: somewhere each of them is what people write. */
+static bool is_date_or_time(const unsigned long group[3])
+{
+    unsigned long a = group[0], b = group[1], c = group[2];
+    bool day_first = a <= 31 && b <= 12, month_first = a <= 12 && b <= 31;
+    return day_first || month_first || (b <= 12 && c <= 31) || (a <= 24 && b < 60 && c < 60);
+}
+
+/* Three or more numbers between dots, as versions are written, that are no date, no time and no
+ * number with dots between its thousands. */
+static bool is_version(const char *at)
+{
+    unsigned long group[3] = {0, 0, 0};
+    size_t groups = 0;
+    bool thousands = true;
+    for (bool more = true; more; groups++) {
+        size_t digits = strspn(at, "0123456789");
+        if (digits == 0)
+            return false;
+        thousands = thousands && (groups == 0 ? digits <= 3 : digits == 3);
+        if (groups < 3)
+            group[groups] = strtoul(at, NULL, 10); /* too many digits: the largest number */
+        at += digits;
+        more = *at == '.';
+        at += more;
+    }
+    return *at == '\0' && groups >= 3 && !thousands && !(groups == 3 && is_date_or_time(group));
+}
+
 bool guard_needed(const char *value)
 {
     const char *at = value + strspn(value, " ");
@@ -92,5 +122,5 @@ bool guard_needed(const char *value)
     size_t length = strlen(at);
     while (length > 0 && at[length - 1] == ' ')
         length--;
-    return equals_one(at, length, constants) || is_numeric(at);
+    return equals_one(at, length, constants) || (is_numeric(at) && !is_version(value));
 }

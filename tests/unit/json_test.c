@@ -42,6 +42,10 @@ static void writes(void **state)
                   "\x01"
                   "7");
     json_append(array, json_make_object());
+    json_append_text(array, "a\xff\"");
+    json_append_text(array, NULL);
+    json_append_count(array, UINT64_MAX);
+    json_append_count(array, 90);
     json_set(object, "array", array);
     struct text out = TEXT_INIT;
     json_write(object, &out);
@@ -63,7 +67,11 @@ static void writes(void **state)
                                            "  \"invalid\": \"a\\\\xff\",\n"
                                            "  \"mark\": \"\\\\x017\",\n"
                                            "  \"array\": [\n"
-                                           "    {}\n"
+                                           "    {},\n"
+                                           "    \"a\\\\xff\\\"\",\n"
+                                           "    null,\n"
+                                           "    18446744073709551615,\n"
+                                           "    90\n"
                                            "  ]\n"
                                            "}\n");
     text_release(&out);

@@ -200,6 +200,51 @@ static void a_leak_is_an_error(void **state)
     forget(&recorder);
 }
 
+/* --- an operation that is refused memory -------------------------------------------------- */
+
+static enum outcome no_room(struct math *math, const struct product *product)
+{
+    (void)math, (void)product;
+    return OUTCOME_OOM;
+}
+
+static enum outcome no_room_on_the_host(struct math *math, const struct product *product)
+{
+    (void)math, (void)product;
+    return OUTCOME_HOST_OOM;
+}
+
+/* A library or a kernel does not say how much it asked for; the device says what was free. */
+static void an_operation_can_be_refused(void **state)
+{
+    enum outcome (*const refusals[])(struct math *,
+                                     const struct product *) = {no_room, no_room_on_the_host};
+    (void)state;
+    for (int host = 0; host < 2; host++) {
+        struct ops ops = ops_host;
+        const struct backend backend = {.device = &device_host, .ops = &ops};
+        struct workload_setting setting = setting_of(1, 1024, 8, 1);
+        struct recorder recorder = {.count = 0};
+        struct phase_listener listener = {.line = record, .user = &recorder};
+        ops.multiply = refusals[host];
+        setting.memory.allocator = (char *)"direct";
+        setting.memory.device.capacity = reading_of(100000000);
+        enum status wanted = host ? STATUS_host_oom : STATUS_oom;
+        assert_int_equal(workload_run(&setting, &backend, NULL, &listener), wanted);
+        const struct row *row = &recorder.rows[recorder.count - 1];
+        assert_string_equal(row_text(row, COLUMN_phase), "cold_forward");
+        assert_string_equal(row_text(row, COLUMN_refused_by), host ? "host" : "device");
+        assert_false(row_count(row, COLUMN_refused_bytes).known);
+        /* workspace, weights (8 * 8 * 8 + 5 * 8 floats), x and the hidden activation */
+        uint64_t used = WORKSPACE_BYTES + (8 * 64 + 40) * 4 + 1024 * 8 * 4 * 5;
+        struct reading room = row_count(row, COLUMN_free_bytes_at_failure);
+        assert_int_equal(room.known, !host);
+        if (!host)
+            assert_int_equal(room.value, 100000000 - used);
+        forget(&recorder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +256,7 @@ int main(void)
         cmocka_unit_test(wrong_faults_and_points_are_errors),
         cmocka_unit_test(another_device_is_an_error),
         cmocka_unit_test(a_leak_is_an_error),
+        cmocka_unit_test(an_operation_can_be_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
