@@ -1,4 +1,6 @@
 /* Whole runs and emptied caches: what differs from a split run, and what must not. */
+#include "harness/study/plan.h"
+#include "kernels/workloads/decoder.h"
 #include "tests/unit/recorder.h"
 
 #include <stdio.h>
@@ -241,6 +243,74 @@ static void as_often_as_asked(void **state)
     rmdir(folder);
 }
 
+/* A repeat of the decoder is two phases; between them the cache stays. */
+static void a_repeat_may_be_several_phases(void **state)
+{
+    char folder[] = "/tmp/highwater-cycle-XXXXXX";
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *path = xasprintf("%s/trace.csv", folder);
+    for (int i = 0; i < 4; i++) {
+        struct workload_setting setting = setting_of(1, 4, 64, 1);
+        struct decoder_options options;
+        struct recorder recorder;
+        option_defaults(decoder_options, &options);
+        setting.workload = workload_find("decoder");
+        setting.options = &options;
+        setting.point.value[DIMENSION_generated] = reading_of(2);
+        setting.point.value[DIMENSION_layers] = reading_of(1);
+        setting.whole = i % 2;
+        setting.repeats = 3;
+        setting.empty_cache = EMPTY_CACHE_BETWEEN_REPEATS;
+        setting.memory.trace = path;
+        assert_int_equal(run(&setting, both_backends[i / 2], &recorder), STATUS_ok);
+        assert_int_equal(recorder.count, i % 2 ? 3 : 7 + 6);
+        assert_int_equal(emptied_in(path), 2);
+        forget(&recorder);
+        option_release(decoder_options, &options);
+        unlink(path);
+    }
+    free(path);
+    rmdir(folder);
+}
+
+/* --- the plan ------------------------------------------------------------------------------
+ */
+
+static void a_cycle_is_predicted(void **state)
+{
+    static const struct {
+        uint64_t mib;
+        const char *failed;
+        enum status status[3];
+    } cases[] = {{1024, "", {STATUS_ok, STATUS_ok, STATUS_ok}},
+                 {34, "cycle", {STATUS_ok, STATUS_ok, STATUS_oom}},
+                 {20, "libraries", {STATUS_ok, STATUS_oom, STATUS_not_reached}}};
+    static const char *const phases[] = {"context", "libraries", "cycle"};
+    struct text bytes = TEXT_INIT, why = TEXT_INIT;
+    struct study study;
+    (void)state;
+    text_add(&bytes, "[study]\nname=n\nquestion=q\nworkload=dense\n[device]\n"
+                     "backend=simulated\ncapacity=1GiB\n[point]\nwidth=512\n[input a]\n");
+    assert_int_equal(study_parse("F", &bytes, NULL, 0, &study, &why), 0);
+    for (size_t i = 0; i < 3; i++) {
+        const struct plan_room room = {.capacity = reading_of(cases[i].mib << 20)};
+        struct prediction plan;
+        assert_int_equal(plan_predict(&study, &study.point, PHASES_WHOLE, &room, &plan, &why),
+                         0);
+        assert_int_equal(plan.count, 3);
+        assert_string_equal(text_string(&plan.failed_phase), cases[i].failed);
+        for (size_t r = 0; r < 3; r++) {
+            assert_string_equal(row_text(&plan.rows[r], COLUMN_phase), phases[r]);
+            assert_int_equal(row_status(&plan.rows[r]), cases[i].status[r]);
+        }
+        prediction_release(&plan);
+    }
+    study_release(&study);
+    text_release(&bytes);
+    text_release(&why);
+}
+
 static void simulated_counts_as_host_does(void **state)
 {
     const char *const allocators[] = {"caching", "direct"};
@@ -275,6 +345,8 @@ int main(void)
         cmocka_unit_test(a_phase_left_open_is_an_error),
         cmocka_unit_test(caches_are_emptied_where_asked),
         cmocka_unit_test(as_often_as_asked),
+        cmocka_unit_test(a_repeat_may_be_several_phases),
+        cmocka_unit_test(a_cycle_is_predicted),
         cmocka_unit_test(simulated_counts_as_host_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
