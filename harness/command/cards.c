@@ -9,25 +9,23 @@
 /* Assumed for context and libraries on a real card, until a run has measured them. */
 #define ASSUMED_OVERHEAD (UINT64_C(1) << 30)
 
-struct card_list {
-    struct card *cards;
-    size_t count;
-};
-
 static bool same_bytes(struct reading a, struct reading b)
 {
     return a.known == b.known && (!a.known || a.value == b.value);
 }
 
 /* Ranks with the same room share a card: they have the same outlook. */
-static void add_rank(struct card_list *list, uint64_t rank, const struct plan_room *room,
-                     const char *basis)
+static void add_rank(struct forecast *list, const struct plan_room *room, const char *basis)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    uint64_t rank = list->ranks++;
+    list->card_of_rank =
+        xrealloc(list->card_of_rank, (size_t)list->ranks * sizeof *list->card_of_rank);
+    for (size_t i = 0; i < list->card_count; i++) {
         struct card *card = &list->cards[i];
         if (!same_bytes(card->room.capacity, room->capacity) ||
             !same_bytes(card->room.limit, room->limit))
             continue;
+        list->card_of_rank[rank] = i;
         bool first = text_starts_with(card->ranks, "rank ");
         char *longer = xasprintf("%s%s, %" PRIu64, first ? "ranks " : "",
                                  card->ranks + (first ? 5 : 0), rank);
@@ -35,8 +33,9 @@ static void add_rank(struct card_list *list, uint64_t rank, const struct plan_ro
         card->ranks = longer;
         return;
     }
-    list->cards = xrealloc(list->cards, (list->count + 1) * sizeof *list->cards);
-    list->cards[list->count++] =
+    list->cards = xrealloc(list->cards, (list->card_count + 1) * sizeof *list->cards);
+    list->card_of_rank[rank] = list->card_count;
+    list->cards[list->card_count++] =
         (struct card){.ranks = xasprintf("rank %" PRIu64, rank), .room = *room, .basis = basis};
 }
 
@@ -54,7 +53,7 @@ static struct reading usable_bytes(struct nvml *nvml, const struct nvml_device *
     return usable;
 }
 
-static int add_devices(struct nvml *nvml, const struct study *study, struct card_list *list,
+static int add_devices(struct nvml *nvml, const struct study *study, struct forecast *list,
                        struct text *why)
 {
     struct nvml_device *all = NULL;
@@ -69,7 +68,7 @@ static int add_devices(struct nvml *nvml, const struct study *study, struct card
         if (study->ranks.known && study->ranks.value < ranks)
             ranks = (size_t)study->ranks.value;
         for (size_t i = 0; i < ranks; i++)
-            add_rank(list, i,
+            add_rank(list,
                      &(struct plan_room){.capacity = usable_bytes(nvml, &chosen.devices[i]),
                                          .limit = study_limit(study, i)},
                      "NVML's total less its reserve, less 1 GiB assumed for context and "
@@ -80,17 +79,20 @@ static int add_devices(struct nvml *nvml, const struct study *study, struct card
     return outcome;
 }
 
-static int find_real(const struct study *study, struct card_list *list, struct text *why)
+static int find_real(const struct study *study, struct forecast *list, struct text *why)
 {
     struct nvml *nvml;
     struct text absent = TEXT_INIT;
+    struct reading ranks = study_ranks(study);
     int outcome = 0;
     if (nvml_open(&nvml, &absent) == 0) {
         outcome = add_devices(nvml, study, list, why);
         nvml_close(nvml);
     } else {
-        for (uint64_t rank = 0; rank == 0 || rank < study->capacities; rank++)
-            add_rank(list, rank, &(struct plan_room){.limit = study_limit(study, rank)},
+        list->ranks_unknown = !ranks.known;
+        uint64_t least = ranks.known ? ranks.value : 1;
+        for (uint64_t rank = 0; rank < least || rank < study->capacities; rank++)
+            add_rank(list, &(struct plan_room){.limit = study_limit(study, rank)},
                      "there is no device to ask: whether a point fits is not judged "
                      "(--capacity names one)");
     }
@@ -98,30 +100,32 @@ static int find_real(const struct study *study, struct card_list *list, struct t
     return outcome;
 }
 
-int cards_find(const struct study *study, struct reading capacity, struct card **cards,
-               size_t *count, struct text *why)
+int cards_find(const struct study *study, struct reading capacity, struct forecast *forecast,
+               struct text *why)
 {
-    struct card_list list = {NULL, 0};
+    struct forecast list = {.cards = NULL};
     struct reading ranks = study_ranks(study);
+    bool alone = study->placement == PLACEMENT_ALONE;
     int outcome = 0;
+    list.ranks_unknown = capacity.known && !ranks.known;
     if (capacity.known)
-        add_rank(&list, 0,
-                 &(struct plan_room){capacity, study->overhead, study_limit(study, 0)},
-                 "given with --capacity");
+        for (uint64_t rank = 0; rank < (alone && ranks.known ? ranks.value : 1); rank++)
+            add_rank(&list,
+                     &(struct plan_room){capacity, study->overhead, study_limit(study, 0)},
+                     "given with --capacity");
     else if (study->backend == BACKEND_CUDA)
         outcome = find_real(study, &list, why);
     else
         for (uint64_t rank = 0; rank < (ranks.known ? ranks.value : 1); rank++)
-            add_rank(&list, rank,
+            add_rank(&list,
                      &(struct plan_room){.capacity = study_capacity(study, rank),
                                          .overhead = study->overhead},
                      "configured in the study");
     if (outcome != 0) {
-        cards_release(list.cards, list.count);
+        forecast_release(&list);
         return -1;
     }
-    *cards = list.cards;
-    *count = list.count;
+    *forecast = list;
     return 0;
 }
 

@@ -31,17 +31,17 @@ static int plan_study(struct command_call *call, const struct study *study)
     struct plan_view view = {.study = study};
     struct text why = TEXT_INIT;
     int code = EXIT_FAILURE;
-    if (plan_make(study, &view.plan, &why) == 0) {
-        if (forecast_make(study, &view.plan, options->capacity, &view.forecast, &why) == 0) {
-            if (options->to.json)
-                plan_view_json(&view, &call->out);
-            else
-                plan_view_text(&view, &call->out);
-            forecast_release(&view.forecast);
-            code = EXIT_SUCCESS;
-        }
-        plan_release(&view.plan);
+    if (forecast_open(study, options->capacity, &view.forecast, &why) == 0 &&
+        plan_make(study, view.forecast.ranks, &view.plan, &why) == 0 &&
+        forecast_make(study, &view.plan, &view.forecast, &why) == 0) {
+        if (options->to.json)
+            plan_view_json(&view, &call->out);
+        else
+            plan_view_text(&view, &call->out);
+        code = EXIT_SUCCESS;
     }
+    forecast_release(&view.forecast);
+    plan_release(&view.plan);
     if (code != EXIT_SUCCESS)
         log_error("plan: %s", text_string(&why));
     text_release(&why);

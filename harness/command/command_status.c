@@ -16,6 +16,7 @@ struct view {
     struct plan plan;
     struct probes probes;
     struct run_set done;
+    uint64_t places; /* placement = alone: devices */
     size_t made, fitted, failed, skipped, left;
     bool in_use;
     struct text user;    /* who works in it */
@@ -31,6 +32,11 @@ static void count(struct view *view, uint32_t statuses)
     view->failed += statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
 }
 
+static bool is_alone(const struct view *view)
+{
+    return view->study.placement == PLACEMENT_ALONE;
+}
+
 /* The number of ranks stands in the rows; before the first there is none to search for. */
 static void hear_run(void *user, const struct row *closing, size_t ranks)
 {
@@ -39,7 +45,7 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
     const char *role = row_text(&closing[0], COLUMN_role);
     uint32_t statuses = 0;
     if (view->probes.study == NULL)
-        probes_open(&view->probes, &view->study, ranks, NULL);
+        probes_open(&view->probes, &view->study, is_alone(view) ? view->places : ranks, NULL);
     for (size_t i = 0; i < ranks; i++)
         statuses |= 1u << row_status(&closing[i]);
     if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
@@ -49,12 +55,31 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
     text_release(&said);
 }
 
+/* The study or the names of its runs say how many devices it is on. */
+static int count_places(struct view *view, struct text *why)
+{
+    struct reading told = study_ranks(&view->study);
+    struct run_set done = RUN_SET_INIT;
+    view->places = told.known ? told.value : 1;
+    if (!is_alone(view) || told.known)
+        return 0;
+    if (results_look(view->folder, NULL, &done, why) != 0)
+        return -1;
+    for (size_t i = 0; i < done.count; i++) {
+        uint64_t place = plan_place(done.runs[i].name);
+        view->places = place > view->places ? place : view->places;
+    }
+    run_set_release(&done);
+    return 0;
+}
+
 static int look(struct view *view, struct text *why)
 {
     const struct results_listener listener = {.run = hear_run, .user = view};
     struct plan_run probe;
-    if (results_look(view->folder, &listener, &view->done, why) != 0 ||
-        plan_make(&view->study, &view->plan, why) != 0)
+    if (count_places(view, why) != 0 ||
+        results_look(view->folder, &listener, &view->done, why) != 0 ||
+        plan_make(&view->study, view->places, &view->plan, why) != 0)
         return -1;
     for (size_t i = 0; i < view->plan.count; i++) {
         const struct run_record *record =
@@ -65,7 +90,7 @@ static int look(struct view *view, struct text *why)
             view->left++;
     }
     if (view->probes.study == NULL)
-        probes_open(&view->probes, &view->study, 1, NULL);
+        probes_open(&view->probes, &view->study, view->places, NULL);
     if (probes_next(&view->probes, &view->done, &probe))
         view->left += (size_t)probes_left(&view->probes);
     view->in_use = results_in_use(view->folder);

@@ -144,29 +144,43 @@ static int look_at(const struct study *study, const struct plan_run *run,
     return 0;
 }
 
-int forecast_make(const struct study *study, const struct plan *plan, struct reading capacity,
-                  struct forecast *out, struct text *why)
+int forecast_open(const struct study *study, struct reading capacity,
+                  struct forecast *forecast, struct text *why)
 {
-    struct forecast forecast = {.cards = NULL};
-    if (cards_find(study, capacity, &forecast.cards, &forecast.card_count, why) != 0)
+    struct forecast opened = {.cards = NULL};
+    if (cards_find(study, capacity, &opened, why) != 0)
         return -1;
-    find_points(plan, &forecast);
-    size_t count = forecast.point_count * forecast.card_count;
-    forecast.outlooks = xcalloc(count + 1, sizeof *forecast.outlooks);
+    *forecast = opened;
+    return 0;
+}
+
+int forecast_make(const struct study *study, const struct plan *plan,
+                  struct forecast *forecast, struct text *why)
+{
+    find_points(plan, forecast);
+    size_t count = forecast->point_count * forecast->card_count;
+    forecast->outlooks = xcalloc(count + 1, sizeof *forecast->outlooks);
     for (size_t i = 0; i < count; i++) {
-        const struct plan_run *run = forecast.points[i / forecast.card_count];
-        const struct card *card = &forecast.cards[i % forecast.card_count];
-        if (look_at(study, run, card, &forecast.outlooks[i], why) != 0) {
-            forecast_release(&forecast);
+        const struct plan_run *run = forecast->points[i / forecast->card_count];
+        const struct card *card = &forecast->cards[i % forecast->card_count];
+        if (look_at(study, run, card, &forecast->outlooks[i], why) != 0)
             return -1;
-        }
     }
     for (size_t i = 0; i < plan->count; i++) {
-        const struct outlook *outlook = forecast_of(&forecast, forecast.point_of_run[i], 0);
-        forecast.duration_ns += assumed_ns(study, outlook->allocated_peak);
+        size_t card, end;
+        forecast_cards_of(forecast, &plan->runs[i], &card, &end);
+        const struct outlook *outlook = forecast_of(forecast, forecast->point_of_run[i], card);
+        forecast->duration_ns += assumed_ns(study, outlook->allocated_peak);
     }
-    *out = forecast;
     return 0;
+}
+
+void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
+                       size_t *first, size_t *end)
+{
+    bool alone = run != NULL && run->place > 0;
+    *first = alone ? forecast->card_of_rank[run->place - 1] : 0;
+    *end = alone ? *first + 1 : forecast->card_count;
 }
 
 const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card)
@@ -176,7 +190,8 @@ const struct outlook *forecast_of(const struct forecast *forecast, size_t point,
 
 void forecast_release(struct forecast *forecast)
 {
-    for (size_t i = 0; i < forecast->point_count * forecast->card_count; i++) {
+    size_t count = forecast->point_count * forecast->card_count;
+    for (size_t i = 0; forecast->outlooks != NULL && i < count; i++) {
         struct outlook *outlook = &forecast->outlooks[i];
         for (size_t j = 0; j < outlook->phase_count; j++) {
             free(outlook->phases[j].phase);
@@ -188,5 +203,6 @@ void forecast_release(struct forecast *forecast)
     free(forecast->outlooks);
     free(forecast->points);
     free(forecast->point_of_run);
+    free(forecast->card_of_rank);
     cards_release(forecast->cards, forecast->card_count);
 }

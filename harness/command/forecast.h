@@ -35,6 +35,9 @@ struct outlook {
 struct forecast {
     struct card *cards;
     size_t card_count;
+    size_t *card_of_rank; /* alone: of a place less one */
+    uint64_t ranks;       /* devices of the study, each with a rank */
+    bool ranks_unknown;   /* there is none to count: it is planned for one */
     size_t *point_of_run;           /* of each run of the plan */
     const struct plan_run **points; /* each point's first run, in launch order; borrowed */
     size_t point_count;
@@ -42,17 +45,24 @@ struct forecast {
     uint64_t duration_ns;     /* assumed */
 };
 
-/* `capacity` replaces that of the cards when it is known. */
-int forecast_make(const struct study *study, const struct plan *plan, struct reading capacity,
+/* The cards of a study, which say how many devices a plan is for. `capacity` replaces theirs
+ * when it is known. */
+int forecast_open(const struct study *study, struct reading capacity,
+                  struct forecast *forecast, struct text *why) MUST_CHECK;
+/* Looks at every point of the plan on every card. Release it in either case. */
+int forecast_make(const struct study *study, const struct plan *plan,
                   struct forecast *forecast, struct text *why) MUST_CHECK;
 void forecast_release(struct forecast *forecast);
 const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card);
+/* The cards that a run has a rank on: all, or alone its own. NULL: of every run. */
+void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
+                       size_t *first, size_t *end);
 /* Appends the rule behind duration_ns. */
 void forecast_add_rule(const struct study *study, struct text *out);
 
 /* cards.c */
-int cards_find(const struct study *study, struct reading capacity, struct card **cards,
-               size_t *count, struct text *why) MUST_CHECK;
+int cards_find(const struct study *study, struct reading capacity, struct forecast *forecast,
+               struct text *why) MUST_CHECK;
 void cards_release(struct card *cards, size_t count);
 
 #endif

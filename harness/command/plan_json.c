@@ -91,6 +91,8 @@ static struct json *runs_json(const struct plan_view *view)
                          run->dimension < 0 ? reading_missing() : reading_of(run->value));
         json_set_text(object, "input", run->input);
         json_set_count(object, "trial", run->trial);
+        json_set_reading(object, "place",
+                         run->place > 0 ? reading_of(run->place) : reading_missing());
         json_set_count(object, "point", view->forecast.point_of_run[i] + 1);
         json_append(list, object);
     }

@@ -53,6 +53,12 @@ static void add_head(const struct plan_view *view, struct text *out)
         study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";
     text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trials each\n", view->plan.count,
               view->forecast.point_count, points, study->trials);
+    if (study->placement == PLACEMENT_ALONE)
+        text_addf(out, "placement alone: a run of its own on each of %" PRIu64 " device%s%s\n",
+                  view->forecast.ranks, view->forecast.ranks == 1 ? "" : "s",
+                  view->forecast.ranks_unknown
+                      ? ", counted for one: how many there are is not known here"
+                      : "");
     text_addf(out, "predicted not to fit: %zu of %zu points\n", plan_view_misfits(view),
               view->forecast.point_count);
     text_add(out, "assumed duration: ");
@@ -63,14 +69,17 @@ static void add_head(const struct plan_view *view, struct text *out)
 }
 
 /* "yes", "no: warm_forward", or each card's own answer where they differ in capacity. */
-static void add_fits(const struct forecast *forecast, size_t point, struct text *out)
+static void add_fits(const struct forecast *forecast, const struct plan_run *run, size_t point,
+                     struct text *out)
 {
-    for (size_t i = 0; i < forecast->card_count; i++) {
+    size_t first, end;
+    forecast_cards_of(forecast, run, &first, &end);
+    for (size_t i = first; i < end; i++) {
         const struct card *card = &forecast->cards[i];
         const struct outlook *outlook = forecast_of(forecast, point, i);
-        if (i > 0)
+        if (i > first)
             text_add(out, "; ");
-        if (forecast->card_count > 1)
+        if (end - first > 1)
             text_addf(out, "%s ", card->ranks);
         if (outlook->fits)
             text_add(out, card->room.capacity.known ? "yes" : "not judged");
@@ -80,10 +89,13 @@ static void add_fits(const struct forecast *forecast, size_t point, struct text 
 }
 
 /* Counters are the same on every card until one refuses: the last to refuse tells most. */
-static const struct outlook *fullest(const struct forecast *forecast, size_t point)
+static const struct outlook *fullest(const struct forecast *forecast,
+                                     const struct plan_run *run, size_t point)
 {
-    const struct outlook *best = forecast_of(forecast, point, 0);
-    for (size_t i = 1; i < forecast->card_count; i++) {
+    size_t first, end;
+    forecast_cards_of(forecast, run, &first, &end);
+    const struct outlook *best = forecast_of(forecast, point, first);
+    for (size_t i = first + 1; i < end; i++) {
         const struct outlook *other = forecast_of(forecast, point, i);
         if (other->allocated_peak.known &&
             (!best->allocated_peak.known ||
@@ -103,13 +115,13 @@ static void add_runs(const struct plan_view *view, struct text *out)
     for (size_t i = 0; i < view->plan.count; i++) {
         const struct plan_run *run = &view->plan.runs[i];
         size_t point = view->forecast.point_of_run[i];
-        const struct outlook *outlook = fullest(&view->forecast, point);
+        const struct outlook *outlook = fullest(&view->forecast, run, point);
         text_addf(out, "%6zu  %-32s %-8s", i + 1, run->name, plan_role_names[run->role]);
         const char *mark = outlook->fits ? "" : ">=";
         add_bytes(out, mark, outlook->allocated_peak);
         add_bytes(out, mark, outlook->reserved_peak);
         text_add(out, "  ");
-        add_fits(&view->forecast, point, out);
+        add_fits(&view->forecast, run, point, out);
         text_add_char(out, '\n');
     }
 }
@@ -139,13 +151,13 @@ static void add_points(const struct plan_view *view, struct text *out)
     text_add(out, "  status\n");
     for (size_t i = 0; i < view->forecast.point_count; i++) {
         const struct point *point = &view->forecast.points[i]->point;
-        const struct outlook *outlook = fullest(&view->forecast, i);
+        const struct outlook *outlook = fullest(&view->forecast, NULL, i);
         for (int d = 0; d < DIMENSIONS; d++)
             if (point->value[d].known)
                 text_addf(out, "%s%s=%" PRIu64, d ? " " : "", dimension_facts[d].name,
                           point->value[d].value);
         text_add(out, view->forecast.points[i]->phases == PHASES_WHOLE ? ", whole: " : ": ");
-        add_fits(&view->forecast, i, out);
+        add_fits(&view->forecast, NULL, i, out);
         text_add_char(out, '\n');
         for (size_t j = 0; j < outlook->phase_count; j++)
             add_phase(&outlook->phases[j], out);

@@ -190,7 +190,9 @@ static void describe(const struct run_facts *facts, const struct row *closing, s
     const struct study *study = facts->study;
     struct reading weights = reading_missing(), kv = reading_missing();
     struct reading rank = row_count(closing, COLUMN_rank);
-    row_set_reading(all, COLUMN_allocator_limit_bytes, study_limit(study, rank.value));
+    if (rank.known && rank.value < facts->placement->ranks)
+        row_set_reading(all, COLUMN_allocator_limit_bytes,
+                        facts->placement->limit[rank.value]);
     for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
         struct row one = ROW_INIT;
         one.cell[of_rank[i]] = closing->cell[of_rank[i]]; /* borrowed for the copy */
@@ -277,7 +279,7 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
 {
     const struct placement *placement = facts->placement;
     const struct plan_room room = {placement->capacity[rank], placement->overhead,
-                                   study_limit(facts->study, rank)};
+                                   placement->limit[rank]};
     char *path = facts->skipped != NULL ? NULL : shard_path(facts->run_folder, rank);
     struct shard shard = {.about = ROW_INIT};
     struct prediction plan;

@@ -60,25 +60,33 @@ void driver_close(struct driver *driver)
     placement_close(&driver->placement);
 }
 
-static void add_rank_words(const struct driver *driver, const struct plan_run *run,
-                           const char *run_folder, const char *live_folder, struct words *words)
+/* A fault names the device of a rank: alone, that rank is a run of its own. */
+static char *fault_of_run(const struct study *study, const struct plan_run *run)
+{
+    const char *fault = study->fault != NULL ? study->fault : "";
+    char *own = run->place > 0 ? rank_fault(fault, run->place - 1) : xstrdup(fault);
+    return own != NULL ? own : xstrdup("");
+}
+
+static void add_rank_words(const struct driver *driver, const struct run_facts *facts,
+                           struct words *words)
 {
     const struct study *study = driver->study;
     struct rank_setting setting = {.timeout = study->timeout_ns,
                                    .settle = study->settle_ns,
                                    .sample = SAMPLE_NS,
                                    .backend = study->backend,
-                                   .run_folder = xstrdup(run_folder),
-                                   .live_folder = xstrdup(live_folder),
-                                   .fault = xstrdup(study->fault != NULL ? study->fault : ""),
+                                   .run_folder = xstrdup(facts->run_folder),
+                                   .live_folder = xstrdup(facts->live_folder),
+                                   .fault = fault_of_run(study, facts->run),
                                    .trace = study->trace != TRACE_NEVER,
                                    .stops_others =
                                        study->on_rank_failure == RANK_FAILURE_STOP,
                                    .speaks_phases = true};
-    placement_to_setting(&driver->placement, study, &setting);
+    placement_to_setting(facts->placement, study, &setting);
     words_add_options(words, rank_options, &setting);
     words_add(words, "--");
-    childline_add(words, study, run);
+    childline_add(words, study, facts->run);
     rank_setting_release(&setting);
 }
 
@@ -160,19 +168,20 @@ enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, u
         return RUN_FAILED;
     struct words words = WORDS_INIT;
     const char *shards = run_folder != NULL ? run_folder : live;
-    add_rank_words(driver, run, shards, live, &words);
-    const struct launch launch = {.ranks = driver->placement.ranks,
+    const struct placement placement = placement_of_run(&driver->placement, run->place);
+    struct run_facts facts = {.study = driver->study,
+                              .run = run,
+                              .placement = &placement,
+                              .order = order,
+                              .run_folder = shards,
+                              .live_folder = live};
+    add_rank_words(driver, &facts, &words);
+    const struct launch launch = {.ranks = placement.ranks,
                                   .run_folder = shards,
                                   .live_folder = live,
                                   .rank_words = &words,
                                   .timeout_ns = driver->study->timeout_ns,
                                   .settle_ns = driver->study->settle_ns};
-    struct run_facts facts = {.study = driver->study,
-                              .run = run,
-                              .placement = &driver->placement,
-                              .order = order,
-                              .run_folder = shards,
-                              .live_folder = live};
     enum run_outcome outcome = launch_and_complete(driver, &launch, &facts, rows, signal, why);
     struct text ignored = TEXT_INIT; /* what is left here goes with the whole folder */
     if (folder_remove(live, &ignored) != 0)
@@ -216,15 +225,16 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
                   const char *run_folder, struct run_rows *rows, struct text *why)
 {
     const struct launch_end end = {.started = true};
+    const struct placement placement = placement_of_run(&driver->placement, run->place);
     const struct run_facts facts = {.study = driver->study,
                                     .run = run,
-                                    .placement = &driver->placement,
+                                    .placement = &placement,
                                     .order = order,
                                     .run_folder = run_folder,
                                     .live_folder = run_folder,
                                     .end = &end};
     bool whole = false;
-    if (all_whole(run_folder, driver->placement.ranks, &whole, why) != 0)
+    if (all_whole(run_folder, placement.ranks, &whole, why) != 0)
         return -1;
     if (!whole)
         return 0;
@@ -235,9 +245,10 @@ int driver_skip(struct driver *driver, const struct plan_run *run, const char *r
                 struct run_rows *rows, struct text *why)
 {
     const struct launch_end end = {.started = false};
+    const struct placement placement = placement_of_run(&driver->placement, run->place);
     const struct run_facts facts = {.study = driver->study,
                                     .run = run,
-                                    .placement = &driver->placement,
+                                    .placement = &placement,
                                     .run_folder = "",
                                     .live_folder = "",
                                     .end = &end,

@@ -3,6 +3,7 @@
 #include "harness/base/json.h"
 #include "harness/launch/capture.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,15 +142,17 @@ static int list_cards(struct placement *placement, const struct study *study, st
     return result;
 }
 
-/* Only the cards of the ranks that there are count as shared. */
-static void cut_to_ranks(struct placement *placement)
+/* Only the cards of the ranks that there are count as shared; ranks that run one after the
+ * other share nothing. */
+static void cut_to_ranks(struct placement *placement, bool alone)
 {
     struct device_list *list = &placement->list;
     list->count = (size_t)placement->ranks;
     for (size_t i = 0; i < list->count; i++) {
         list->shared[i] = false;
         for (size_t j = 0; j < list->count; j++)
-            if (j != i && strcmp(list->devices[i].uuid, list->devices[j].uuid) == 0)
+            if (!alone && j != i &&
+                strcmp(list->devices[i].uuid, list->devices[j].uuid) == 0)
                 list->shared[i] = true;
     }
 }
@@ -174,7 +177,7 @@ static enum placement_outcome place_cards(struct placement *placement,
                   study->capacities, (unsigned long long)placement->ranks);
         return PLACEMENT_REFUSED;
     }
-    cut_to_ranks(placement);
+    cut_to_ranks(placement, study->placement == PLACEMENT_ALONE);
     placement->capacity = xcalloc((size_t)placement->ranks, sizeof *placement->capacity);
     placement->baseline = xcalloc((size_t)placement->ranks, sizeof *placement->baseline);
     placement->overhead = ASSUMED_OVERHEAD;
@@ -204,11 +207,33 @@ enum placement_outcome placement_open(struct placement *placement, const struct 
         for (uint64_t rank = 0; rank < opened.ranks; rank++)
             opened.capacity[rank] = study_capacity(study, rank);
     }
-    if (outcome != PLACEMENT_OK)
+    if (outcome != PLACEMENT_OK) {
         placement_close(&opened);
-    else
-        *placement = opened;
-    return outcome;
+        return outcome;
+    }
+    opened.limit = xcalloc((size_t)opened.ranks, sizeof *opened.limit);
+    for (uint64_t rank = 0; rank < opened.ranks; rank++)
+        opened.limit[rank] = study_limit(study, rank);
+    *placement = opened;
+    return PLACEMENT_OK;
+}
+
+struct placement placement_of_run(const struct placement *placement, uint64_t place)
+{
+    struct placement one = *placement;
+    if (place == 0)
+        return one;
+    assert(place <= placement->ranks);
+    one.ranks = 1;
+    if (one.list.count > 0) {
+        one.list.count = 1;
+        one.list.devices += place - 1;
+        one.list.shared += place - 1;
+    }
+    one.capacity += place - 1;
+    one.limit += place - 1;
+    one.baseline += place - 1;
+    return one;
 }
 
 void placement_close(struct placement *placement)
@@ -216,6 +241,7 @@ void placement_close(struct placement *placement)
     nvml_close(placement->nvml);
     device_list_release(&placement->list);
     free(placement->capacity);
+    free(placement->limit);
     free(placement->baseline);
     *placement = (struct placement){.nvml = NULL};
 }
@@ -255,7 +281,7 @@ void placement_to_setting(const struct placement *placement, const struct study 
             text_addf(&shared, "%s%s", rank > 0 ? "," : "",
                       placement->list.shared[rank] ? "yes" : "");
             add_entry(&baselines, rank, placement->baseline[rank]);
-            add_entry(&capacities, rank, study_limit(study, rank));
+            add_entry(&capacities, rank, placement->limit[rank]);
         } else {
             add_entry(&capacities, rank, placement->capacity[rank]);
         }

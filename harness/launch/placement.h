@@ -1,5 +1,5 @@
 /* placement: which rank observes what: cards of a cuda study, capacities of the others. Held by
- * the driver for a whole sweep.
+ * the driver for a whole sweep. With placement = alone each rank of it is a run of its own.
  */
 #ifndef HIGHWATER_LAUNCH_PLACEMENT_H
 #define HIGHWATER_LAUNCH_PLACEMENT_H
@@ -13,6 +13,7 @@ struct placement {
     struct nvml *nvml;        /* NULL unless cuda */
     struct device_list list;  /* one per rank; empty unless cuda */
     struct reading *capacity; /* per rank, for predictions and simulated devices */
+    struct reading *limit;    /* per rank: on its allocator; missing: none */
     struct reading *baseline; /* per rank: in use before the study */
     uint64_t overhead;        /* assumed or measured: context and libraries */
 };
@@ -26,6 +27,9 @@ enum placement_outcome {
 enum placement_outcome placement_open(struct placement *placement, const struct study *study,
                                       bool measure, struct text *why) MUST_CHECK;
 void placement_close(struct placement *placement);
+/* The part that one run has: all of it for place 0, else the rank of that place, from 1, as the
+ * only one. Borrowed from `placement`, not to be closed. */
+struct placement placement_of_run(const struct placement *placement, uint64_t place);
 
 /* Do all cards still answer, and are they the ones that the study began with? -1: lost. */
 int placement_check(struct placement *placement, struct text *why) MUST_CHECK;

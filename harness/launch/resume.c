@@ -2,6 +2,7 @@
 #include "harness/base/file.h"
 #include "harness/base/json.h"
 #include "harness/study/compare.h"
+#include "harness/study/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,9 +130,17 @@ int resume_check_machine(const char *folder, const struct json *environment, str
     return result;
 }
 
-int resume_check_devices(const struct placement *placement, const struct row *closing,
+int resume_check_devices(const struct placement *all, const struct row *closing,
                          size_t ranks, struct text *why)
 {
+    const char *run = row_text(&closing[0], COLUMN_run);
+    uint64_t place = run != NULL ? plan_place(run) : 0;
+    if (place > all->ranks) {
+        text_addf(why, "%s: the rows are of %llu devices, there are %llu now", run,
+                  (unsigned long long)place, (unsigned long long)all->ranks);
+        return -1;
+    }
+    const struct placement mine = placement_of_run(all, place), *placement = &mine;
     if (ranks != placement->ranks) {
         text_addf(why, "the rows are of %zu ranks, there are %llu now", ranks,
                   (unsigned long long)placement->ranks);
@@ -145,8 +154,9 @@ int resume_check_devices(const struct placement *placement, const struct row *cl
         const char *is = placement->list.devices[rank.value].name;
         if (strcmp(was, is) == 0)
             continue;
-        text_addf(why, "rank %llu: the rows are of a device %s, there is %s now",
-                  (unsigned long long)rank.value, was, is);
+        text_addf(why, "%s %llu: the rows are of a device %s, there is %s now",
+                  place > 0 ? "device" : "rank",
+                  (unsigned long long)(place > 0 ? place : rank.value), was, is);
         return -1;
     }
     return 0;

@@ -122,7 +122,7 @@ static int open_probes(struct sweep *sweep, struct text *why)
     for (size_t i = 0; result == 0 && i < count; i++) {
         uint64_t rank = i % placement->ranks;
         const struct plan_room room = {placement->capacity[rank], placement->overhead,
-                                       study_limit(study, rank)};
+                                       placement->limit[rank]};
         result = plan_guess_boundary(study, &study->boundaries[i / placement->ranks], &room,
                                      &guesses[i], why);
     }
@@ -152,7 +152,8 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
     const struct sweep_request *request = sweep->request;
     const char *fallback = request->folder != NULL ? request->folder : ".";
     enum sweep_outcome outcome = SWEEP_FAILED;
-    if (open_probes(sweep, why) != 0)
+    if (plan_make(request->study, sweep->driver.placement.ranks, &sweep->plan, why) != 0 ||
+        open_probes(sweep, why) != 0)
         return outcome;
     outcome = request->folder != NULL ? open_folder(sweep, why) : SWEEP_DONE;
     if (outcome == SWEEP_DONE && request->resume && !sweep_has_work(sweep)) {
@@ -211,8 +212,7 @@ enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *w
     struct sweep sweep = {.request = request, .began_ns = clock_monotonic_ns()};
     enum sweep_outcome outcome = look_at_folder(&sweep, why);
     if (outcome == SWEEP_DONE &&
-        (until_moment(request->study->until, clock_realtime_ns(), &sweep.until_ns, why) != 0 ||
-         plan_make(request->study, &sweep.plan, why) != 0))
+        until_moment(request->study->until, clock_realtime_ns(), &sweep.until_ns, why) != 0)
         outcome = SWEEP_FAILED;
     if (outcome == SWEEP_DONE) {
         switch (driver_check(&sweep.driver, request->study, request->folder != NULL, why)) {

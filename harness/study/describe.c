@@ -39,9 +39,16 @@ struct reading study_limit(const struct study *study, uint64_t rank)
 
 struct reading study_ranks(const struct study *study)
 {
-    if (study->ranks.known || study->backend == BACKEND_CUDA)
+    if (study->ranks.known)
         return study->ranks;
-    return reading_of(study->capacities);
+    if (study->backend != BACKEND_CUDA)
+        return reading_of(study->capacities);
+    if (strcmp(study->devices, "all") == 0)
+        return reading_missing();
+    uint64_t listed = 1;
+    for (const char *comma = study->devices; (comma = strchr(comma, ',')) != NULL; comma++)
+        listed++;
+    return reading_of(listed);
 }
 
 /* --- the canonical form: what a study means, whatever way it is written in --- */

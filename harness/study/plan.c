@@ -13,16 +13,33 @@ static void name_run(const struct study *study, struct plan_run *run)
     const char *whole =
         study->phases == PHASES_BOTH && run->phases == PHASES_WHOLE ? "-whole" : "";
     unsigned long long value = run->value, trial = run->trial;
+    char device[24] = "";
+    if (run->place > 0)
+        snprintf(device, sizeof device, "-d%llu", (unsigned long long)run->place);
     if (run->role == ROLE_INPUT)
-        snprintf(run->name, sizeof run->name, "r-input-%s-t%llu%s", run->input, trial, whole);
+        snprintf(run->name, sizeof run->name, "r-input-%s-t%llu%s%s", run->input, trial, device,
+                 whole);
     else
-        snprintf(run->name, sizeof run->name, "r-%s%s-%llu-t%llu%s",
+        snprintf(run->name, sizeof run->name, "r-%s%s-%llu-t%llu%s%s",
                  run->role == ROLE_BOUNDARY ? "boundary-" : "",
-                 dimension_facts[run->dimension].name, value, trial, whole);
+                 dimension_facts[run->dimension].name, value, trial, device, whole);
 }
 
-/* A point's trials, and under phases = both its two ways to run. */
-static void add_point(const struct study *study, const struct plan_run *like, struct plan *plan)
+/* An input may be named like a place: only what stands behind the trial is one. */
+uint64_t plan_place(const char *name)
+{
+    const char *behind = NULL;
+    for (const char *at = name; (at = strstr(at, "-t")) != NULL; at += 2)
+        behind = at + 2;
+    if (behind == NULL)
+        return 0;
+    behind += strspn(behind, "0123456789");
+    return strncmp(behind, "-d", 2) == 0 ? strtoull(behind + 2, NULL, 10) : 0;
+}
+
+/* A point's trials on one device or on all, and under phases = both its two ways to run. */
+static void add_trials(const struct study *study, const struct plan_run *like,
+                       struct plan *plan)
 {
     for (uint64_t trial = 1; trial <= study->trials; trial++) {
         for (int phases = PHASES_SPLIT; phases <= PHASES_WHOLE; phases++) {
@@ -37,16 +54,28 @@ static void add_point(const struct study *study, const struct plan_run *like, st
     }
 }
 
-static size_t count_runs(const struct study *study)
+static void add_point(const struct study *study, uint64_t devices, const struct plan_run *like,
+                      struct plan *plan)
+{
+    struct plan_run run = *like;
+    if (study->placement != PLACEMENT_ALONE)
+        add_trials(study, &run, plan);
+    else
+        for (run.place = 1; run.place <= devices; run.place++)
+            add_trials(study, &run, plan);
+}
+
+static size_t count_runs(const struct study *study, uint64_t devices)
 {
     size_t points = study->input_count;
     for (size_t i = 0; i < study->sweep_count; i++)
         points += study->sweeps[i].count;
-    return points * study->trials * (study->phases == PHASES_BOTH ? 2 : 1);
+    return points * study->trials * (study->phases == PHASES_BOTH ? 2 : 1) *
+           (study->placement == PLACEMENT_ALONE ? devices : 1);
 }
 
-static void add_sweep(const struct study *study, const struct study_sweep *sweep,
-                      struct plan *plan)
+static void add_sweep(const struct study *study, uint64_t devices,
+                      const struct study_sweep *sweep, struct plan *plan)
 {
     for (size_t i = 0; i < sweep->count; i++) {
         struct plan_run run = {.role = ROLE_SWEEP,
@@ -54,7 +83,7 @@ static void add_sweep(const struct study *study, const struct study_sweep *sweep
                                .value = sweep->values[i],
                                .point = study->point};
         run.point.value[sweep->dimension] = reading_of(run.value);
-        add_point(study, &run, plan);
+        add_point(study, devices, &run, plan);
     }
 }
 
@@ -91,9 +120,9 @@ static void shuffle(struct plan *plan, uint64_t seed)
 
 /* --- making --- */
 
-int plan_make(const struct study *study, struct plan *plan, struct text *why)
+int plan_make(const struct study *study, uint64_t devices, struct plan *plan, struct text *why)
 {
-    size_t count = count_runs(study);
+    size_t count = count_runs(study, devices);
     if (count > STUDY_RUNS_LIMIT) {
         text_addf(why, "%zu runs: at most %zu", count, STUDY_RUNS_LIMIT);
         return -1;
@@ -104,10 +133,10 @@ int plan_make(const struct study *study, struct plan *plan, struct text *why)
                                      .dimension = -1,
                                      .input = study->inputs[i].name,
                                      .point = study->inputs[i].point};
-        add_point(study, &run, &made);
+        add_point(study, devices, &run, &made);
     }
     for (size_t i = 0; i < study->sweep_count; i++)
-        add_sweep(study, &study->sweeps[i], &made);
+        add_sweep(study, devices, &study->sweeps[i], &made);
     if (study->order == ORDER_SHUFFLED)
         shuffle(&made, study->seed);
     *plan = made;
@@ -121,14 +150,16 @@ void plan_release(struct plan *plan)
 }
 
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
-                uint64_t value, uint64_t trial, int phases, struct plan_run *run)
+                uint64_t value, uint64_t trial, int phases, uint64_t place,
+                struct plan_run *run)
 {
     *run = (struct plan_run){.role = ROLE_BOUNDARY,
                              .dimension = (int)boundary->dimension,
                              .value = value,
                              .point = study->point,
                              .trial = trial,
-                             .phases = phases};
+                             .phases = phases,
+                             .place = place};
     run->point.value[boundary->dimension] = reading_of(value);
     name_run(study, run);
 }

@@ -3,7 +3,8 @@
  *
  * Listed order: inputs first (the ordinary load is the first answer wanted), then the sweeps,
  * both as they stand in the file; the trials of a point directly after each other, so that a
- * value is judged before a larger one is started. Shuffled order: Fisher-Yates over that list
+ * value is judged before a larger one is started; with placement = alone on one device after
+ * the other. Shuffled order: Fisher-Yates over that list
  * with SplitMix64 from `seed`, bounded without bias: the same on any machine.
  */
 #ifndef HIGHWATER_STUDY_PLAN_H
@@ -22,21 +23,26 @@ struct plan_run {
     struct point point;
     uint64_t trial; /* from 1 */
     int phases;     /* PHASES_SPLIT or PHASES_WHOLE */
-    /* Stable: r-batch-8-t1, r-input-limit-t2, r-boundary-batch-8-t1; of a whole run under
-     * phases = both: r-batch-8-t1-whole. */
+    uint64_t place; /* placement = alone: of its device in the list, from 1; else 0, all */
+    /* Stable: r-batch-8-t1, r-input-limit-t2, r-boundary-batch-8-t1; alone on the second
+     * device: r-batch-8-t1-d2; of a whole run under phases = both: r-batch-8-t1-whole. */
     char name[96];
 };
 struct plan {
     struct plan_run *runs; /* in launch order */
     size_t count;
 };
-/* Sweeps and inputs (boundary probes are decided while running). -1: more runs than
- * STUDY_RUNS_LIMIT. */
-int plan_make(const struct study *study, struct plan *plan, struct text *why) MUST_CHECK;
+/* Sweeps and inputs (boundary probes are decided while running). `devices`: how many there are,
+ * of interest with placement = alone only. -1: more runs than STUDY_RUNS_LIMIT. */
+int plan_make(const struct study *study, uint64_t devices, struct plan *plan,
+              struct text *why) MUST_CHECK;
 void plan_release(struct plan *plan);
 /* One run of a boundary search. */
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
-                uint64_t value, uint64_t trial, int phases, struct plan_run *run);
+                uint64_t value, uint64_t trial, int phases, uint64_t place,
+                struct plan_run *run);
+/* The place of a run's device, told from its name, from 1; 0: none, a run of all. */
+uint64_t plan_place(const char *name);
 
 /* The room that a prediction has. */
 struct plan_room {

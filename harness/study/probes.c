@@ -42,6 +42,32 @@ void probes_close(struct probes *probes)
     *probes = (struct probes){.study = NULL};
 }
 
+static bool is_alone(const struct probes *probes)
+{
+    return probes->study->placement == PLACEMENT_ALONE;
+}
+
+/* Whose searches a closing row is for; missing: nobody's. */
+static struct reading rank_of(const struct probes *probes, const struct row *closing)
+{
+    struct reading rank = row_count(closing, COLUMN_rank);
+    if (is_alone(probes)) {
+        const char *run = row_text(closing, COLUMN_run);
+        uint64_t place = run != NULL ? plan_place(run) : 0;
+        rank = place > 0 ? reading_of(place - 1) : reading_missing();
+    }
+    return rank.known && rank.value < probes->ranks ? rank : reading_missing();
+}
+
+/* A rank, or alone a device: its place from 1, as runs are named. */
+static void add_whom(const struct probes *probes, uint64_t rank, struct text *out)
+{
+    if (is_alone(probes))
+        text_addf(out, "device %" PRIu64, rank + 1);
+    else
+        text_addf(out, "rank %" PRIu64, rank);
+}
+
 /* --- cards that change --- */
 
 static void begin_again(struct probes *probes, uint64_t rank)
@@ -78,10 +104,12 @@ static void look_at_card(struct probes *probes, uint64_t rank, const struct row 
     if (difference.length > 0) {
         card->changes++;
         begin_again(probes, rank);
+        text_add(said, "the card of ");
+        add_whom(probes, rank, said);
         text_addf(said,
-                  "the card of rank %" PRIu64 " changed: %s; runs before and after it are not "
-                  "to be compared, and boundaries begin again\n",
-                  rank, text_string(&difference));
+                  " changed: %s; runs before and after it are not to be compared, and "
+                  "boundaries begin again\n",
+                  text_string(&difference));
     }
     for (size_t i = 0; i < PROBE_CARD_FACTS; i++) {
         struct row one = ROW_INIT;
@@ -123,9 +151,9 @@ void probes_feed(struct probes *probes, const struct row *closing, size_t count,
                  struct text *said)
 {
     for (size_t i = 0; i < count; i++) {
-        struct reading rank = row_count(&closing[i], COLUMN_rank);
+        struct reading rank = rank_of(probes, &closing[i]);
         struct reading value = row_count(&closing[i], COLUMN_value);
-        if (!rank.known || rank.value >= probes->ranks)
+        if (!rank.known)
             continue;
         look_at_card(probes, rank.value, &closing[i], said);
         if (!value.known || !decides(probes, &closing[i]))
@@ -144,17 +172,18 @@ void probes_feed(struct probes *probes, const struct row *closing, size_t count,
 
 /* The first trial of that value whose deciding run is not there; its split run comes first. */
 static void name_probe(const struct probes *probes, const struct study_boundary *boundary,
-                       uint64_t value, const struct run_set *done, struct plan_run *run)
+                       uint64_t rank, uint64_t value, const struct run_set *done,
+                       struct plan_run *run)
 {
     const struct study *study = probes->study;
     bool both = study->phases == PHASES_BOTH;
     int last = study->phases == PHASES_SPLIT ? PHASES_SPLIT : PHASES_WHOLE;
-    uint64_t trial = 0;
+    uint64_t trial = 0, place = is_alone(probes) ? rank + 1 : 0;
     do
-        plan_probe(study, boundary, value, ++trial, last, run);
+        plan_probe(study, boundary, value, ++trial, last, place, run);
     while (run_set_find(done, run->name) != NULL);
     struct plan_run split;
-    plan_probe(study, boundary, value, trial, PHASES_SPLIT, &split);
+    plan_probe(study, boundary, value, trial, PHASES_SPLIT, place, &split);
     if (both && run_set_find(done, split.name) == NULL)
         *run = split;
 }
@@ -166,7 +195,7 @@ bool probes_next(const struct probes *probes, const struct run_set *done, struct
             uint64_t value, ignored;
             if (!boundary_next(search_of(probes, b, rank), &value, &ignored))
                 continue;
-            name_probe(probes, &probes->study->boundaries[b], value, done, run);
+            name_probe(probes, &probes->study->boundaries[b], rank, value, done, run);
             return true;
         }
     return false;
@@ -183,7 +212,10 @@ uint64_t probes_left(const struct probes *probes)
             if (!boundary_next(search, &value, &trial))
                 continue;
             uint64_t its = search->spent < expected ? expected - search->spent : 1;
-            most = its > most ? its : most;
+            if (is_alone(probes))
+                most += its;
+            else
+                most = its > most ? its : most;
         }
         left += most;
     }
@@ -198,8 +230,10 @@ void probes_add_text(const struct probes *probes, struct text *out)
             const char *uuid = row_text(&card->known, COLUMN_device_uuid);
             text_addf(out, "boundary %s",
                       dimension_facts[probes->study->boundaries[b].dimension].name);
-            if (probes->ranks > 1)
-                text_addf(out, " on rank %" PRIu64, rank);
+            if (probes->ranks > 1) {
+                text_add(out, " on ");
+                add_whom(probes, rank, out);
+            }
             if (uuid != NULL)
                 text_addf(out, " (%s)", uuid);
             text_add(out, ": ");

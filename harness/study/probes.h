@@ -1,6 +1,8 @@
 /* probes: the boundary searches of a study, one for each [boundary X] and rank, fed with rows.
  *
- * A run is asked for by the first search that wants one, and told to all of its boundary. Only
+ * A run is asked for by the first search that wants one, and told to all of its boundary; with
+ * placement = alone "rank" is the place of a device in the list, from 0, and a run is told to
+ * the search of its device. Only
  * an out-of-memory refused by the device moves a boundary; under phases = both each probe is a
  * split and a whole run, and the whole one decides. When what a card is changes between two
  * runs (its capacity, ECC, MIG, driver, or the card itself), the searches of that rank begin

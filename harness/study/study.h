@@ -90,7 +90,8 @@ void study_release(struct study *study);
 struct reading study_capacity(const struct study *study, uint64_t rank);
 /* On cuda the same key is a limit on the rank's allocator; missing: none. */
 struct reading study_limit(const struct study *study, uint64_t rank);
-/* Ranks when it can be told without looking at devices: ranks, or the number of capacities. */
+/* How many devices the study is for, each with a rank of its own, when it can be told without
+ * looking at them: ranks, or the number of capacities or of listed devices. */
 struct reading study_ranks(const struct study *study);
 /* One line a setting, the same for every way to write the same study (hash, resume). */
 void study_add_canonical(const struct study *study, struct text *out);

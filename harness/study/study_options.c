@@ -55,7 +55,7 @@ static const struct option launch_options[] = {
     KEY_AS("ranks", ranks_text, OPTION_TEXT, .fallback = "1",
            .help = "N or per-device: processes of a run, one per device"),
     KEY(placement, OPTION_CHOICE, CHOICES("together", "alone"), .fallback = "together",
-        .help = "all ranks in one run, or a run for each device", .not_yet = "not yet"),
+        .help = "all ranks in one run, or a run for each device"),
     KEY(devices, OPTION_TEXT, .fallback = "all",
         .help = "all, or a list of physical indices and UUIDs"),
     KEY(hostfile, OPTION_TEXT, .fallback = "", .help = "PATH: hosts of the ranks",

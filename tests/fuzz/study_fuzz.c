@@ -20,7 +20,7 @@ static void check_accepted(const struct study *study)
     struct text errors = TEXT_INIT;
     demand(study_parse("F", &study->frozen, NULL, 0, &again, &errors) == 0);
     demand(strcmp(study->hash, again.hash) == 0);
-    demand(plan_make(study, &plan, &errors) == 0);
+    demand(plan_make(study, 1, &plan, &errors) == 0);
     demand(plan.count > 0);
     plan_release(&plan);
     study_release(&again);

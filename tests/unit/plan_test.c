@@ -43,7 +43,7 @@ static void make_plan(const char *bytes, struct study *study, struct plan *plan)
 {
     struct text why = TEXT_INIT;
     make_study(bytes, study);
-    assert_int_equal(plan_make(study, plan, &why), 0);
+    assert_int_equal(plan_make(study, 1, plan, &why), 0);
     text_release(&why);
 }
 
@@ -62,7 +62,7 @@ static void test_listed(void **state)
                     "values=2\n[input a]\n",
                &study);
     study.trials = 2;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     text_release(&why);
     assert_int_equal(plan.count, 10);
     for (size_t i = 0; i < 10; i++)
@@ -115,7 +115,7 @@ static void test_names_are_unique_and_fit(void **state)
               &study, &plan);
     plan_release(&plan);
     study.phases = PHASES_BOTH;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     const char **names = xcalloc(plan.count, sizeof(const char *));
     for (size_t i = 0; i < plan.count; i++) {
         names[i] = plan.runs[i].name;
@@ -140,12 +140,12 @@ static void test_shuffled(void **state)
     make_study(bytes, &study);
     study.order = ORDER_SHUFFLED;
     struct text why = TEXT_INIT;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(plan.runs[i].value, wanted[i]);
     plan_release(&plan);
     study.seed = 8;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     bool same = true;
     for (size_t i = 0; i < 8; i++)
         same = same && plan.runs[i].value == wanted[i];
@@ -166,24 +166,64 @@ static void test_both_and_probes(void **state)
     const struct study_boundary boundary = {.dimension = DIMENSION_batch, .from = 1, .to = 9};
     make_study(HEAD "[sweep batch]\nvalues=3\n", &study);
     study.phases = PHASES_BOTH;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     assert_int_equal(plan.count, 2);
     assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
     assert_string_equal(plan.runs[1].name, "r-batch-3-t1-whole");
     assert_int_equal(plan.runs[1].phases, PHASES_WHOLE);
-    plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, &probe);
+    plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, 0, &probe);
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-whole");
     assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
     assert_int_equal(probe.point.value[DIMENSION_context].value, 128);
     plan_release(&plan);
     study.phases = PHASES_WHOLE;
-    assert_int_equal(plan_make(&study, &plan, &why), 0);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     assert_int_equal(plan.count, 1);
     assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
     plan_release(&plan);
     study.trials = STUDY_RUNS_LIMIT + 1;
-    assert_int_equal(plan_make(&study, &plan, &why), -1);
+    assert_int_equal(plan_make(&study, 1, &plan, &why), -1);
     assert_true(why.length > 0);
+    study_release(&study);
+    text_release(&why);
+}
+
+/* A run for each device, one after the other, under names of their own. */
+static void test_alone(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        "r-input-a-t1-d3-t1-d1", "r-input-a-t1-d3-t2-d1", "r-input-a-t1-d3-t1-d2",
+        "r-input-a-t1-d3-t2-d2", "r-batch-3-t1-d1",       "r-batch-3-t2-d1",
+        "r-batch-3-t1-d2",       "r-batch-3-t2-d2"};
+    const struct study_boundary boundary = {.dimension = DIMENSION_batch, .from = 1, .to = 9};
+    struct study study;
+    struct plan plan;
+    struct plan_run probe;
+    struct text why = TEXT_INIT;
+    make_study(HEAD "[input a-t1-d3]\n[sweep batch]\nvalues=3\n", &study);
+    study.trials = 2;
+    assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
+    assert_int_equal(plan.count, 4); /* together: however many devices there are */
+    assert_int_equal(plan.runs[0].place, 0);
+    assert_int_equal(plan_place(plan.runs[0].name), 0);
+    plan_release(&plan);
+    study.placement = PLACEMENT_ALONE;
+    assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
+    assert_int_equal(plan.count, 8);
+    for (size_t i = 0; i < 8; i++) {
+        assert_string_equal(plan.runs[i].name, wanted[i]);
+        assert_int_equal(plan.runs[i].place, 1 + i / 2 % 2);
+        assert_int_equal(plan_place(wanted[i]), plan.runs[i].place);
+    }
+    plan_release(&plan);
+    study.phases = PHASES_BOTH;
+    plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, 12, &probe);
+    assert_string_equal(probe.name, "r-boundary-batch-5-t2-d12-whole");
+    assert_int_equal(plan_place(probe.name), 12);
+    assert_int_equal(plan_place("no run's name"), 0);
+    study.trials = STUDY_RUNS_LIMIT / 4;
+    assert_int_equal(plan_make(&study, 2, &plan, &why), -1);
     study_release(&study);
     text_release(&why);
 }
@@ -495,6 +535,7 @@ int main(void)
         cmocka_unit_test(test_names_are_unique_and_fit),
         cmocka_unit_test(test_shuffled),
         cmocka_unit_test(test_both_and_probes),
+        cmocka_unit_test(test_alone),
         cmocka_unit_test(test_prediction_is_the_arithmetic),
         cmocka_unit_test(test_prediction_at_every_capacity),
         cmocka_unit_test(test_overhead_takes_room),

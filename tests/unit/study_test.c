@@ -263,6 +263,11 @@ static void test_capacity_and_ranks(void **state)
     assert_false(study_ranks(&study).known);
     assert_false(study_capacity(&study, 0).known);
     study_release(&study);
+    const char *const listed[] = {"device.backend=cuda", "device.capacity=",
+                                  "launch.ranks=per-device", "launch.devices=3, 0,1"};
+    parse_good(GOOD "[sweep batch]\nvalues=1\n", listed, 4, &study);
+    assert_int_equal(study_ranks(&study).value, 3);
+    study_release(&study);
 }
 
 static void test_read_from_a_file(void **state)
