@@ -222,9 +222,7 @@ void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak
 
 struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes)
 {
-    /* its segment only marks it as being in use */
-    struct piece *piece =
-        piece_new(&allocator->store, (struct segment *)(void *)allocator, address, bytes);
+    struct piece *piece = piece_new(&allocator->store, piece_no_segment, address, bytes);
     piece->allocated = true;
     piece->requested = bytes;
     return piece;

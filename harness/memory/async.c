@@ -1,6 +1,6 @@
 /* async: the device's own stream-ordered pool, its attributes read as they are. What the pool
  * reserves depends on when frees reach the device, and it takes more than it needs: the peak of
- * reserved is an upper bound of the need.
+ * reserved is an upper bound of the need. Simulated and host devices have driver_pool.h's model.
  */
 #include "harness/memory/allocator_parts.h"
 
@@ -91,11 +91,6 @@ static void async_reset_peaks(struct allocator *allocator)
     async_refresh(allocator);
 }
 
-static void async_close(struct allocator *allocator)
-{
-    allocator->device->ops->pool->trim(allocator->device);
-}
-
 const struct allocator_ops allocator_async = {
     .counter_source = "highwater.async",
     .size = sizeof(struct async),
@@ -107,5 +102,5 @@ const struct allocator_ops allocator_async = {
     .empty_cache = async_empty_cache,
     .refresh = async_refresh,
     .reset_peaks = async_reset_peaks,
-    .close = async_close,
+    .close = async_empty_cache,
 };

@@ -228,9 +228,10 @@ int caching_open(struct allocator *allocator, const struct allocator_setting *se
     return 0;
 }
 
-static void close_pool(struct pool *pool)
+static void close_pool(struct caching *c, struct pool *pool)
 {
     while (pool->shelves) {
+        expandable_forget(c, pool->shelves);
         struct shelf *next = pool->shelves->next;
         piece_bins_release(&pool->shelves->free);
         free(pool->shelves);
@@ -242,8 +243,8 @@ void caching_close(struct allocator *allocator)
 {
     struct caching *c = (struct caching *)allocator;
     caching_release_all(c);
-    close_pool(&c->large);
-    close_pool(&c->small);
+    close_pool(c, &c->large);
+    close_pool(c, &c->small);
 }
 
 const struct allocator_ops allocator_caching = {

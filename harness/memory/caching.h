@@ -97,6 +97,8 @@ enum outcome expandable_grow(struct caching *caching, const struct want *want,
                              struct piece **piece) MUST_CHECK;
 /* Unmaps the whole pages of a free piece that lies in its shelf. */
 void expandable_unmap(struct caching *caching, struct piece *piece);
+/* Gives back the reservations in which nothing is mapped, at the end. */
+void expandable_forget(struct caching *caching, struct shelf *shelf);
 /* What the piece can grow to: its size and that of an unmapped right neighbour. */
 uint64_t expandable_reach(const struct piece *piece);
 

@@ -3,8 +3,7 @@
  *
  * Segments come from the C library, so that the address sanitizer sees their ends.
  */
-#include "harness/memory/heap.h"
-#include "harness/memory/rounding.h"
+#include "harness/memory/driver_pool.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,12 +12,11 @@
 #include <sys/mman.h>
 
 #define PAGE ((uint64_t)2 << 20)
-#define POOL_CHUNK ((uint64_t)32 << 20)
 #define ALIGNMENT 512u
 
 struct host {
     uint64_t capacity, used;
-    struct heap pool;
+    struct driver_pool *pool;
 };
 
 static void *pointer_of(uint64_t address)
@@ -52,7 +50,7 @@ static enum outcome host_open(struct device *device, const struct device_setting
     assert(setting->capacity.known);
     struct host *h = xcalloc(1, sizeof(*h));
     h->capacity = setting->capacity.value;
-    heap_init(&h->pool, device, POOL_CHUNK, true, host_alloc, host_free);
+    h->pool = driver_pool_open(device);
     device->state = h;
     return OUTCOME_OK;
 }
@@ -60,7 +58,7 @@ static enum outcome host_open(struct device *device, const struct device_setting
 static void host_close(struct device *device)
 {
     struct host *h = device->state;
-    heap_release(&h->pool);
+    driver_pool_close(h->pool);
     free(h);
 }
 
@@ -81,7 +79,7 @@ static int host_usage(struct device *device, uint64_t *free_bytes, uint64_t *tot
 
 static enum outcome host_synchronise(struct device *device)
 {
-    (void)device;
+    driver_pool_synchronise(((struct host *)device->state)->pool);
     return OUTCOME_OK;
 }
 
@@ -152,28 +150,28 @@ static void host_unmap(struct device *device, uint64_t address, uint64_t bytes)
 
 static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
 {
-    return heap_alloc(&((struct host *)device->state)->pool, bytes, address);
+    return driver_pool_alloc(((struct host *)device->state)->pool, bytes, address);
 }
 
 static void pool_free(struct device *device, uint64_t address)
 {
-    heap_free(&((struct host *)device->state)->pool, address);
+    driver_pool_free(((struct host *)device->state)->pool, address);
 }
 
 static int pool_read(struct device *device, struct device_pool_reading *reading)
 {
-    *reading = ((struct host *)device->state)->pool.counts;
+    driver_pool_read(((struct host *)device->state)->pool, reading);
     return 0;
 }
 
 static void pool_reset_high(struct device *device)
 {
-    heap_reset_high(&((struct host *)device->state)->pool);
+    driver_pool_reset_high(((struct host *)device->state)->pool);
 }
 
 static void pool_trim(struct device *device)
 {
-    heap_trim(&((struct host *)device->state)->pool);
+    driver_pool_trim(((struct host *)device->state)->pool);
 }
 
 static const struct device_paging paging = {

@@ -1,26 +1,23 @@
-/* The simulated device: addresses and a count of bytes.
- *
- * Segments above 1 MiB take whole 2 MiB pages, smaller ones share such pages, as CUDA's driver does
- * it since Pascal. The pool (for the async allocator) is a model: chunks of 32 MiB multiples, best
- * fit inside them, empty chunks kept until trimmed.
+/* The simulated device: addresses and a count of bytes. Small segments are packed into pages as
+ * CUDA's driver does it, larger ones take whole pages; the pool is a model of the driver's.
  */
 #include "harness/memory/address.h"
-#include "harness/memory/heap.h"
+#include "harness/memory/driver_pool.h"
+#include "harness/memory/packed.h"
 #include "harness/memory/rounding.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAGE ((uint64_t)2 << 20)
-#define PACKED_LIMIT ((uint64_t)1 << 20)
-#define POOL_CHUNK ((uint64_t)32 << 20)
+#define PAGE PACKED_PAGE
 
 struct simulated {
     uint64_t capacity, used;
     struct address_policy *addresses;
     struct ascending ascending;
-    struct heap packed, pool;
+    struct packed packed;
+    struct driver_pool *pool;
 };
 
 static enum outcome take_pages(struct device *device, uint64_t bytes, uint64_t *address)
@@ -52,8 +49,8 @@ static enum outcome simulated_open(struct device *device, const struct device_se
     s->used = setting->overhead;
     ascending_init(&s->ascending);
     s->addresses = setting->addresses ? setting->addresses : &s->ascending.policy;
-    heap_init(&s->packed, device, PAGE, false, take_pages, give_pages);
-    heap_init(&s->pool, device, POOL_CHUNK, true, take_pages, give_pages);
+    packed_init(&s->packed, device, take_pages, give_pages);
+    s->pool = driver_pool_open(device);
     device->state = s;
     return OUTCOME_OK;
 }
@@ -61,8 +58,8 @@ static enum outcome simulated_open(struct device *device, const struct device_se
 static void simulated_close(struct device *device)
 {
     struct simulated *s = device->state;
-    heap_release(&s->packed);
-    heap_release(&s->pool);
+    packed_release(&s->packed);
+    driver_pool_close(s->pool);
     free(s);
 }
 
@@ -77,7 +74,7 @@ static enum outcome simulated_alloc(struct device *device, uint64_t bytes, uint6
 {
     struct simulated *s = device->state;
     if (bytes <= PACKED_LIMIT)
-        return heap_alloc(&s->packed, bytes, address);
+        return packed_alloc(&s->packed, bytes, address);
     return take_pages(device, round_up(bytes, PAGE), address);
 }
 
@@ -85,7 +82,7 @@ static void simulated_free(struct device *device, uint64_t address, uint64_t byt
 {
     struct simulated *s = device->state;
     if (bytes <= PACKED_LIMIT)
-        heap_free(&s->packed, address);
+        packed_free(&s->packed, address);
     else
         give_pages(device, address, round_up(bytes, PAGE));
 }
@@ -100,7 +97,7 @@ static int simulated_usage(struct device *device, uint64_t *free_bytes, uint64_t
 
 static enum outcome simulated_synchronise(struct device *device)
 {
-    (void)device;
+    driver_pool_synchronise(((struct simulated *)device->state)->pool);
     return OUTCOME_OK;
 }
 
@@ -144,28 +141,28 @@ static void simulated_unmap(struct device *device, uint64_t address, uint64_t by
 
 static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
 {
-    return heap_alloc(&((struct simulated *)device->state)->pool, bytes, address);
+    return driver_pool_alloc(((struct simulated *)device->state)->pool, bytes, address);
 }
 
 static void pool_free(struct device *device, uint64_t address)
 {
-    heap_free(&((struct simulated *)device->state)->pool, address);
+    driver_pool_free(((struct simulated *)device->state)->pool, address);
 }
 
 static int pool_read(struct device *device, struct device_pool_reading *reading)
 {
-    *reading = ((struct simulated *)device->state)->pool.counts;
+    driver_pool_read(((struct simulated *)device->state)->pool, reading);
     return 0;
 }
 
 static void pool_reset_high(struct device *device)
 {
-    heap_reset_high(&((struct simulated *)device->state)->pool);
+    driver_pool_reset_high(((struct simulated *)device->state)->pool);
 }
 
 static void pool_trim(struct device *device)
 {
-    heap_trim(&((struct simulated *)device->state)->pool);
+    driver_pool_trim(((struct simulated *)device->state)->pool);
 }
 
 static const struct device_paging paging = {

@@ -150,6 +150,15 @@ static void destroy(struct caching *c, struct piece *piece)
     free(segment);
 }
 
+/* A reservation whose first mapping was refused has nothing that a release walk would meet. */
+void expandable_forget(struct caching *c, struct shelf *shelf)
+{
+    for (struct piece *p; (p = piece_tree_first(&shelf->unmapped));) {
+        assert(!piece_is_split(p));
+        destroy(c, p);
+    }
+}
+
 void expandable_unmap(struct caching *c, struct piece *piece)
 {
     struct shelf *shelf = piece->segment->shelf;

@@ -11,6 +11,9 @@ struct piece_slab {
 };
 #define LINE 64u
 
+static char nothing;
+struct segment *const piece_no_segment = (struct segment *)(void *)&nothing;
+
 static uint64_t order_of(const struct piece *piece)
 {
     return ((const struct segment_rank *)(const void *)piece->segment)->order;
@@ -22,6 +25,8 @@ static inline bool before(enum piece_order order, const struct piece *a, const s
         return a->size < b->size;
     if (order == BY_SIZE_THEN_SEGMENT && a->segment != b->segment)
         return order_of(a) < order_of(b);
+    if (order == BY_SIZE_THEN_BIRTH && a->birth != b->birth)
+        return (int32_t)(a->birth - b->birth) < 0; /* the counter may wrap */
     return a->address < b->address;
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct segment; /* the owner's own; NULL marks a piece that is not in use */
+extern struct segment *const piece_no_segment; /* for owners without; never looked into */
 
 struct piece {
     uint64_t address, size;
@@ -21,12 +22,12 @@ struct piece {
         uint64_t requested; /* handed out */
     };
     struct piece *right;
-    uint32_t birth; /* the pool's search counter when it entered its set */
+    uint32_t birth; /* the owner's counter when it entered its set */
     bool allocated;
     bool mapped; /* false: an unmapped range of an expandable segment */
 };
 
-enum piece_order { BY_ADDRESS, BY_SIZE_THEN_ADDRESS, BY_SIZE_THEN_SEGMENT };
+enum piece_order { BY_ADDRESS, BY_SIZE_THEN_ADDRESS, BY_SIZE_THEN_SEGMENT, BY_SIZE_THEN_BIRTH };
 struct piece_tree {
     struct piece *root;
     enum piece_order order;

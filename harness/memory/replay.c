@@ -36,9 +36,18 @@ static struct reading reserved(const struct allocator_statistics *s, uint64_t va
     return s->reserved_known ? reading_of(value) : reading_missing();
 }
 
+/* Phases begin and end with a synchronisation: it matters to a stream-ordered pool. */
+static void synchronise(struct player *p)
+{
+    const enum outcome outcome = p->device.ops->synchronise(&p->device);
+    assert(outcome == OUTCOME_OK);
+    (void)outcome;
+}
+
 static void begin_phase(struct player *p, const char *name)
 {
     struct replay_result *result = p->result;
+    synchronise(p);
     allocator_reset_peaks(p->allocator);
     const struct allocator_statistics *s = allocator_read(p->allocator);
     p->phase = &result->phases[result->count++];
@@ -62,6 +71,7 @@ static void collect_peaks(struct player *p)
 
 static void fill_phase(struct player *p)
 {
+    synchronise(p);
     const struct allocator_statistics *s = allocator_read(p->allocator);
     struct reading *figures = p->phase->figures;
     figures[REPLAY_allocated_peak] = reading_of(s->all.allocated.peak);

@@ -234,6 +234,19 @@ static void larger_than_the_reservation(void **state)
     clear(&stage);
 }
 
+/* A reservation without a page is given back too (the leak checkers see the rest). */
+static void nothing_was_mapped(void **state)
+{
+    (void)state;
+    struct stage stage;
+    struct block block;
+    struct refusal refusal;
+    set_on(&stage, &device_host, MIB, (struct allocator_setting){0});
+    assert_int_equal(attempt(&stage, 1000, 0, &block, &refusal), OUTCOME_OOM);
+    assert_int_equal(attempt(&stage, 2 * MIB, 3, &block, &refusal), OUTCOME_OOM);
+    clear(&stage);
+}
+
 /* Streams have segments of their own; on real memory, written to from end to end. */
 static void streams_on_real_memory(void **state)
 {
@@ -293,6 +306,7 @@ int main(void)
         cmocka_unit_test(reservation_destroyed),
         cmocka_unit_test(limit_uses_segment_size),
         cmocka_unit_test(larger_than_the_reservation),
+        cmocka_unit_test(nothing_was_mapped),
         cmocka_unit_test(streams_on_real_memory),
         cmocka_unit_test(random_requests),
     };
