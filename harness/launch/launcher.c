@@ -120,6 +120,7 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
 {
     add_environment(launcher, launch->live_folder, environment);
     words_add(words, launcher->mpirun);
+    words_add(words, "--noprefix"); /* a path as first word would change PATH of its ranks */
     words_add(words, "--oversubscribe");
     words_add(words, "--bind-to");
     words_add(words, "none");

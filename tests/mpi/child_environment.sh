@@ -31,9 +31,9 @@ grep -qx MY_OWN=kept environment || fail "the caller's own variable is gone"
 bad=$(cut -d= -f1 environment | grep -vxF "$(cut -d= -f1 before)" |
     grep -vxE 'MY_OWN|HIGHWATER_(MARK|LIVE|PHASES)|OLDPWD|PWD|_|SHLVL' || true)
 [ -z "$bad" ] || fail "the child's environment has besides: $bad"
-if grep -q '^TMPDIR=' before; then
-    grep -qxF "$(grep '^TMPDIR=' before)" environment || fail "TMPDIR was changed"
-fi
+for name in TMPDIR PATH LD_LIBRARY_PATH HOME; do
+    [ "$(grep "^$name=" before)" = "$(grep "^$name=" environment)" ] || fail "$name was changed"
+done
 cmp mine cpus || fail "the child has CPUs $(cat cpus)"
 [ "$(cat core)" = 0 ] || fail "core dumps of $(cat core)"
 [ "$(cat oom)" = 1000 ] || fail "oom_score_adj is $(cat oom)"

@@ -145,6 +145,7 @@ static void the_command_line_of_a_launch(void **state)
     unsetenv("OMPI_MCA_pml");
     launcher_command(&launcher, &launch, &environment, &words);
     assert_string_equal(words.word[0], "/bin/mpirun");
+    assert_has(&words, "--noprefix", true);
     assert_has(&words, "--oversubscribe", true);
     assert_has(&words, "--bind-to none", true);
     assert_has(&words, "--mca pml ob1", true);
