@@ -80,6 +80,11 @@ EOF
 sweep one.ini moved
 code_is 3
 rows_match '^dirty\|\|refused\|device\|4096$' status,fits,error,refused_by,refused_bytes phase=run
+# Nor where processes are not told and only the card's own figure shows it.
+machine 'no-processes 3' "process 0 4026001 $before"
+sweep one.ini moved-unseen
+rows_match '^dirty\|\|\|\|use of the card by others moved' \
+    status,fits,foreign_start_bytes,foreign_end_bytes,warning phase=run
 
 # --- samples: of a phase are those that were taken while it ran ---
 # The page still names the phase when it has failed and the process is leaving.
