@@ -21,9 +21,6 @@ int launch_gate(void *stream, const struct gating *of);
 int launch_choose(void *stream, const struct choice *of);
 int launch_take_pages(void *stream, const struct paging *of);
 int launch_advance(void *stream, uint64_t state);
-/* A product of few rows, bound by reading w; true when the shape is one for it. */
-bool few_rows_fits(const struct projection *of);
-int launch_few_rows(void *stream, const struct projection *of);
 
 #ifdef __cplusplus
 }

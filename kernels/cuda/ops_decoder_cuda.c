@@ -26,10 +26,7 @@ QUEUE(take_pages, paging)
 
 static enum outcome project(struct math *math, const struct projection *of)
 {
-    if (!few_rows_fits(of))
-        return blas_project(math, math->state, of);
-    return device_cuda_outcome(
-        math->device, launch_few_rows(device_cuda_stream(math->device), of), "few_rows");
+    return blas_project(math, math->state, of);
 }
 
 static enum outcome add_bias(struct math *math, const struct row_bias *of)

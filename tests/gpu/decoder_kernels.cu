@@ -226,31 +226,8 @@ static void test_attention(enum dtype dtype)
                 }
 }
 
-/* --- products, norm, gate, embedding, choice ------------------------------------------------
+/* --- norm, gate, embedding, choice ------------------------------------------------
  */
-
-static void test_product(enum dtype dtype, enum dtype result, uint64_t rows, uint64_t in,
-                         uint64_t out, bool add, few_rows_shape as)
-{
-    values x(dtype, rows * (in + 8)), w(dtype, out * in), y(result, rows * out);
-    x.random(1), w.random(1), y.random(1);
-    std::vector<double> want(rows * out);
-    for (uint64_t r = 0; r < rows; r++)
-        for (uint64_t o = 0; o < out; o++) {
-            double sum = add ? y.host[r * out + o] : 0;
-            for (uint64_t i = 0; i < in; i++)
-                sum += (double)x.host[r * (in + 8) + i] * w.host[o * in + i];
-            want[r * out + o] = sum;
-        }
-    struct projection of = {y.array(), x.array(), w.array(), rows, in, out, in + 8, add};
-    if (!few_rows_fits(&of))
-        printf("few rows: does not fit\n"), faults++;
-    must(launch_few_rows_as(0, of, as), "few_rows");
-    char name[96];
-    snprintf(name, sizeof(name), "few rows %d in %d out %d tiles %d warps %d", (int)rows,
-             (int)in, (int)out, as.tiles, as.warps);
-    compare(name, y.read(), want, result == DTYPE_float32 ? DTYPE_float16 : dtype);
-}
 
 static void test_rows(enum dtype dtype, uint64_t rows, uint64_t width)
 {
@@ -335,13 +312,6 @@ static void test_dtype(enum dtype dtype)
     for (uint64_t rows : {1, 3, 70})
         for (uint64_t width : {1, 24, 100, 2056})
             test_rows(dtype, rows, width);
-    for (uint64_t rows : {1, 5, 8, 13, 32})
-        for (uint64_t in : {8, 72, 2056})
-            for (uint64_t out : {3, 100})
-                for (int t = 1; t <= 2 && dtype != DTYPE_float32; t++)
-                    for (int w = 8; w <= 16; w += 8)
-                        test_product(dtype, t == 1 ? dtype : DTYPE_float32, rows, in, out,
-                                     out > 3, {t, w});
     for (uint64_t vocabulary : {1, 31, 257, 5000})
         test_choice(3, vocabulary);
 }

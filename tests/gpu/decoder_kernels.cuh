@@ -4,7 +4,7 @@
 #define HIGHWATER_TESTS_DECODER_KERNELS_CUH
 
 #include "kernels/cuda/attention.cuh"
-#include "kernels/cuda/few_rows.cuh"
+#include "kernels/cuda/decoder.cuh"
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,8 +4,7 @@ set -eu
 command -v nvcc >/dev/null || exit 77
 ls /dev/nvidia[0-9]* >/dev/null 2>&1 || exit 77
 sources=
-for name in decoder_rows decoder_cache attention_prompt attention_cache attention_any \
-    few_rows; do
+for name in decoder_rows decoder_cache attention_prompt attention_cache attention_any; do
     nvcc -std=c++17 -arch=native -O3 -I"$HIGHWATER_SOURCE" -c -o $name.o \
         "$HIGHWATER_SOURCE/kernels/cuda/$name.cu" &
     sources="$sources $name.o"
