@@ -34,8 +34,8 @@ static void add_cards(const struct plan_view *view, struct text *out)
     for (size_t i = 0; i < view->forecast.card_count; i++) {
         const struct card *card = &view->forecast.cards[i];
         text_addf(out, "%s: ", card->ranks);
-        add_size("capacity", card->room.capacity, out);
         add_size("the allocator's limit", card->room.limit, out);
+        add_size("capacity", card->room.capacity, out);
         text_addf(out, "%s\n", card->basis);
     }
 }

@@ -1,7 +1,7 @@
 /* fault: a failure put in on purpose, [device] fault = PHASE:KIND. It fires once, in the middle
- * of the phase (in a whole run: of that part of its cycle): when the first block of that phase was handed out (oom: that request is
- * refused), or at the phase's end where a phase hands out none. context:oom refuses the context
- * itself.
+ * of the phase (in a whole run: of that part of its cycle): when its first block was handed out
+ * (oom: that request is refused), or at its end where it hands out none. context:oom refuses
+ * the context itself.
  *
  *   oom             the device refuses memory
  *   host_oom        the host refuses memory
