@@ -2,6 +2,7 @@
 
 #include "harness/base/file.h"
 #include "harness/base/log.h"
+#include "harness/command/folder_view.h"
 #include "reports/report_text.h"
 
 #include <stdlib.h>
@@ -23,12 +24,32 @@ static const struct option report_options[] = {
     {.name = NULL},
 };
 
+/* A rows.csv alone does not say what was searched for. */
+static int add_boundaries(const char *folder, struct text *out, struct text *why)
+{
+    struct folder_view view;
+    char *study = xasprintf("%s/study.ini", folder);
+    bool whole = file_exists(study);
+    free(study);
+    if (!whole)
+        return 0;
+    if (folder_view_open(&view, folder, why) != 0)
+        return -1;
+    if (view.study.boundary_count > 0)
+        text_add(out, "\nFound by runs:\n");
+    probes_add_text(&view.probes, out);
+    folder_view_close(&view);
+    return 0;
+}
+
 static int run(struct command_call *call)
 {
     const char *folder = call->operands[0];
     struct text why = TEXT_INIT;
     char *inside = xasprintf("%s/rows.csv", folder);
     int outcome = report_text(file_exists(inside) ? inside : folder, &call->out, &why);
+    if (outcome == 0)
+        outcome = add_boundaries(folder, &call->out, &why);
     if (outcome != 0)
         log_error("report: %s", text_string(&why));
     free(inside);

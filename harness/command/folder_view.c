@@ -1,0 +1,109 @@
+#include "harness/command/folder_view.h"
+
+#include "harness/launch/resume.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void count(struct folder_view *view, uint32_t statuses)
+{
+    view->made++;
+    view->fitted += statuses == 1u << STATUS_ok;
+    view->skipped += statuses == 1u << STATUS_skipped;
+    view->failed += statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
+}
+
+static bool is_alone(const struct folder_view *view)
+{
+    return view->study.placement == PLACEMENT_ALONE;
+}
+
+/* The number of ranks stands in the rows; before the first there is none to search for. */
+static void hear_run(void *user, const struct row *closing, size_t ranks)
+{
+    struct folder_view *view = user;
+    struct text said = TEXT_INIT;
+    const char *role = row_text(&closing[0], COLUMN_role);
+    uint32_t statuses = 0;
+    if (view->probes.study == NULL)
+        probes_open(&view->probes, &view->study, is_alone(view) ? view->places : ranks, NULL);
+    for (size_t i = 0; i < ranks; i++)
+        statuses |= 1u << row_status(&closing[i]);
+    if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
+        count(view, statuses);
+    if ((statuses & RESUME_ALWAYS) == 0)
+        probes_feed(&view->probes, closing, ranks, &said);
+    text_release(&said);
+}
+
+/* The study or the names of its runs say how many devices it is on. */
+static int count_places(struct folder_view *view, struct text *why)
+{
+    struct reading told = study_ranks(&view->study);
+    struct run_set done = RUN_SET_INIT;
+    view->places = told.known ? told.value : 1;
+    if (!is_alone(view) || told.known)
+        return 0;
+    if (results_look(view->folder, NULL, &done, why) != 0)
+        return -1;
+    for (size_t i = 0; i < done.count; i++) {
+        uint64_t place = plan_place(done.runs[i].name);
+        view->places = place > view->places ? place : view->places;
+    }
+    run_set_release(&done);
+    return 0;
+}
+
+static int look(struct folder_view *view, struct text *why)
+{
+    const struct results_listener listener = {.run = hear_run, .user = view};
+    struct plan_run probe;
+    if (count_places(view, why) != 0 ||
+        results_look(view->folder, &listener, &view->done, why) != 0 ||
+        plan_make(&view->study, view->places, &view->plan, why) != 0)
+        return -1;
+    for (size_t i = 0; i < view->plan.count; i++) {
+        const struct run_record *record =
+            run_set_find(&view->done, view->plan.runs[i].name);
+        if (record != NULL && (record->statuses & RESUME_ALWAYS) == 0)
+            count(view, record->statuses);
+        else
+            view->left++;
+    }
+    if (view->probes.study == NULL)
+        probes_open(&view->probes, &view->study, view->places, NULL);
+    if (probes_next(&view->probes, &view->done, &probe))
+        view->left += (size_t)probes_left(&view->probes);
+    view->in_use = results_in_use(view->folder);
+    if (view->in_use) {
+        results_add_user(view->folder, &view->user);
+        results_current(view->folder, &view->current, &view->since);
+    }
+    return 0;
+}
+
+int folder_view_open(struct folder_view *view, const char *folder, struct text *why)
+{
+    char *frozen = xasprintf("%s/study.ini", folder);
+    struct folder_view opened = {.folder = folder};
+    int result = study_read(frozen, NULL, 0, &opened.study, why);
+    free(frozen);
+    if (result != 0)
+        return -1;
+    *view = opened; /* before anything points into it */
+    if (look(view, why) == 0)
+        return 0;
+    folder_view_close(view);
+    return -1;
+}
+
+void folder_view_close(struct folder_view *view)
+{
+    probes_close(&view->probes);
+    plan_release(&view->plan);
+    run_set_release(&view->done);
+    text_release(&view->user);
+    text_release(&view->current);
+    text_release(&view->since);
+    study_release(&view->study);
+}

@@ -1,0 +1,26 @@
+/* folder_view: what a results folder says of its study, read without touching it, also while a
+ * sweep runs.
+ */
+#ifndef HIGHWATER_COMMAND_FOLDER_VIEW_H
+#define HIGHWATER_COMMAND_FOLDER_VIEW_H
+
+#include "harness/study/probes.h"
+
+struct folder_view {
+    const char *folder; /* borrowed */
+    struct study study;
+    struct plan plan;
+    struct probes probes;
+    struct run_set done;
+    uint64_t places; /* placement = alone: devices */
+    size_t made, fitted, failed, skipped, left;
+    bool in_use;
+    struct text user;    /* who works in it */
+    struct text current; /* the run in progress, "" none */
+    struct text since;   /* when it began, UTC */
+};
+/* -1: no results folder of ours. */
+int folder_view_open(struct folder_view *view, const char *folder, struct text *why) MUST_CHECK;
+void folder_view_close(struct folder_view *view);
+
+#endif
