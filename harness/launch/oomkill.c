@@ -80,20 +80,34 @@ void oomkill_path(const char *groups, const char *mount, struct text *path)
     }
 }
 
+static bool has_risen(const struct oomkill *oomkill)
+{
+    struct reading now = read_counter(text_string(&oomkill->path));
+    return now.known && oomkill->before.known && now.value > oomkill->before.value;
+}
+
+void oomkill_watch(struct oomkill *oomkill, const char *path)
+{
+    if (oomkill->path.length > 0) {
+        if (strcmp(path, text_string(&oomkill->path)) == 0)
+            return;
+        oomkill->risen = oomkill->risen || has_risen(oomkill);
+    }
+    text_setf(&oomkill->path, "%s", path);
+    oomkill->before = read_counter(path);
+}
+
+/* A process that was just killed and not reaped yet has left its group for the topmost one. */
 void oomkill_follow(struct oomkill *oomkill, pid_t pid)
 {
     struct text groups = TEXT_INIT, path = TEXT_INIT, ignored = TEXT_INIT;
     char *file = xasprintf("/proc/%ld/cgroup", (long)pid);
-    bool alive = file_read(file, LARGEST_FILE, &groups, &ignored) == 0 && groups.length > 0;
-    if (alive)
+    if (file_read(file, LARGEST_FILE, &groups, &ignored) == 0 && groups.length > 0)
         oomkill_path(text_string(&groups), MOUNT, &path);
-    if (path.length == 0)
-        text_setf(&path, "%s", WHOLE_HOST);
-    bool moved = strcmp(text_string(&path), text_string(&oomkill->path)) != 0;
-    if (oomkill->path.length == 0 || (alive && moved)) {
-        text_setf(&oomkill->path, "%s", text_string(&path));
-        oomkill->before = read_counter(text_string(&path));
-    }
+    if (path.length > 0)
+        oomkill_watch(oomkill, text_string(&path));
+    else if (oomkill->path.length == 0)
+        oomkill_watch(oomkill, WHOLE_HOST);
     free(file);
     text_release(&groups);
     text_release(&path);
@@ -102,8 +116,7 @@ void oomkill_follow(struct oomkill *oomkill, pid_t pid)
 
 bool oomkill_happened(const struct oomkill *oomkill)
 {
-    struct reading now = read_counter(text_string(&oomkill->path));
-    return now.known && oomkill->before.known && now.value > oomkill->before.value;
+    return oomkill->risen || has_risen(oomkill);
 }
 
 void oomkill_release(struct oomkill *oomkill)

@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define EXIT(code) ((code) << 8)
@@ -233,6 +235,41 @@ static void the_counter_is_that_of_the_memory_group(void **state)
     text_release(&path);
 }
 
+static void write_counter(const char *path, int value)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "oom_kill_disable 0\nunder_oom 0\noom_kill %d\n", value);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A killed process leaves its group before it is reaped; its counter must not be forgotten. */
+static void a_counter_that_was_left_is_remembered(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/classify_test-XXXXXX";
+    struct oomkill oomkill = OOMKILL_INIT;
+    assert_non_null(mkdtemp(folder));
+    char *group = xasprintf("%s/group", folder), *top = xasprintf("%s/top", folder);
+    write_counter(group, 3);
+    write_counter(top, 9);
+    oomkill_watch(&oomkill, group);
+    assert_false(oomkill_happened(&oomkill));
+    oomkill_watch(&oomkill, top); /* moved, and nothing happened */
+    assert_false(oomkill_happened(&oomkill));
+    oomkill_watch(&oomkill, group);
+    write_counter(group, 4);
+    assert_true(oomkill_happened(&oomkill));
+    oomkill_watch(&oomkill, top);
+    assert_true(oomkill_happened(&oomkill));
+    oomkill_release(&oomkill);
+    unlink(group);
+    unlink(top);
+    rmdir(folder);
+    free(group);
+    free(top);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_childs_own_verdict_comes_first),
         cmocka_unit_test(any_bytes_are_one_short_line),
         cmocka_unit_test(the_counter_is_that_of_the_memory_group),
+        cmocka_unit_test(a_counter_that_was_left_is_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
