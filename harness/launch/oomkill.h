@@ -18,10 +18,7 @@ struct oomkill {
 };
 #define OOMKILL_INIT                                                                           \
     {                                                                                          \
-        TEXT_INIT,                                                                             \
-        {                                                                                      \
-            0, false                                                                           \
-        }                                                                                      \
+        .path = TEXT_INIT                                                                      \
     }
 /* Finds the counter of a living process; called again it follows the process into another
  * group. A process that is gone changes nothing. */
