@@ -71,7 +71,8 @@ static void guard_descriptors(void)
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDONLY) != fd)
             _exit(EXIT_FAILURE);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, which is reported */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, which is reported, */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
 }
 
 static bool is_either(const char *word, const char *one, const char *other)
