@@ -1,5 +1,5 @@
 /* Recordings of PyTorch 2.11 on an H200, replayed: every figure, block address and segment event. */
-#include "harness/base/file.h"
+#include "harness/memory/address.h"
 #include "harness/memory/replay.h"
 
 #include <setjmp.h>
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MIB ((uint64_t)1 << 20)
 #define DEVICE_TOTAL 150109880320u
@@ -161,9 +160,182 @@ static void predicted_without_addresses(void **state)
     }
 }
 
+static void expect_figure(const struct replay_phase *phase, enum replay_figure figure,
+                          uint64_t value)
+{
+    if (!phase->figures[figure].known || phase->figures[figure].value != value)
+        fail_msg("%s is %llu, not %llu", replay_figure_names[figure],
+                 (unsigned long long)phase->figures[figure].value, (unsigned long long)value);
+}
+
+/* A recording that differs is said to differ, with the first line of it. */
+static void differences_are_seen(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    struct replay_result result;
+    load(&loaded, "fuzz_a");
+    const struct replay_setting setting =
+        setting_of(&recordings[4], REPLAY_RECORDED, &loaded);
+    loaded.segments.records[7].event.bytes += 2 * MIB;
+    run(&loaded.trace, &setting, &result);
+    assert_true(result.segment_differences > 0);
+    assert_non_null(strstr(text_string(&result.first_difference), "line "));
+    replay_result_release(&result);
+    loaded.segments.records[7].event.bytes -= 2 * MIB;
+    loaded.trace.events[100].address += 512 * loaded.trace.events[100].has_address;
+    loaded.trace.events[101].address += 512 * loaded.trace.events[101].has_address;
+    run(&loaded.trace, &setting, &result);
+    assert_true(result.address_differences > 0);
+    replay_result_release(&result);
+    loaded.segments.count -= 3; /* the recording lacks what is done */
+    run(&loaded.trace, &setting, &result);
+    assert_true(result.segment_differences > 0);
+    replay_result_release(&result);
+    unload(&loaded);
+}
+
+/* What the recording refused is refused here too, though there is room; unless it is skipped. */
+static void recorded_refusals(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    struct replay_result result;
+    load(&loaded, "fuzz_oom");
+    struct replay_setting setting = {
+        .allocator = "caching", .device_total = DEVICE_TOTAL, .ties = REPLAY_CHUNK_MODEL};
+    run(&loaded.trace, &setting, &result);
+    assert_string_equal(replay_status(&result.phases[6]), "oom");
+    expect_figure(&result.phases[8], REPLAY_ooms, 1);
+    expect_figure(&result.phases[8], REPLAY_alloc_retries, 1);
+    assert_int_equal(result.refusals, 0);
+    replay_result_release(&result);
+    setting.skip_refusals = true;
+    run(&loaded.trace, &setting, &result);
+    assert_string_equal(replay_status(&result.phases[6]), "ok");
+    expect_figure(&result.phases[8], REPLAY_ooms, 0);
+    replay_result_release(&result);
+    setting.allocator_setting.limit = reading_of(4096 * MIB); /* the small card */
+    run(&loaded.trace, &setting, &result);
+    assert_true(result.refusals > 0);
+    assert_string_equal(result.refusal.by, "limit");
+    assert_int_equal(loaded.trace.events[result.first_refusal - 2].op, TRACE_ALLOC);
+    replay_result_release(&result);
+    unload(&loaded);
+}
+
+/* It runs at C and refuses at C less one page: replayed once more, apart from the search. */
+static void smallest_capacity(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RECORDINGS; i++) {
+        struct loaded loaded;
+        struct replay_result result;
+        struct replay_fit fit;
+        struct text why = TEXT_INIT;
+        load(&loaded, recordings[i].name);
+        struct replay_setting setting = setting_of(&recordings[i], REPLAY_CHUNK_MODEL, &loaded);
+        setting.allocator_setting.check = false;
+        setting.skip_refusals = true;
+        if (replay_find_fit(&loaded.trace, &setting, &fit, &why))
+            fail_msg("%s: %s", recordings[i].name, text_string(&why));
+        assert_int_equal(fit.fits % REPLAY_PAGE, 0);
+        assert_true(fit.fits >= fit.allocated_peak);
+        setting.allocator_setting.limit = reading_of(fit.fits);
+        run(&loaded.trace, &setting, &result);
+        assert_int_equal(result.refusals, 0);
+        assert_int_equal(result.allocated_peak, fit.allocated_peak);
+        replay_result_release(&result);
+        setting.allocator_setting.limit = reading_of(fit.fits - REPLAY_PAGE);
+        run(&loaded.trace, &setting, &result);
+        assert_true(result.refusals > 0);
+        replay_result_release(&result);
+        text_release(&why);
+        unload(&loaded);
+    }
+}
+
+/* One block of 30 MiB needs 30; one that is larger than the device fits nowhere. */
+static void smallest_capacity_of_little(void **state)
+{
+    (void)state;
+    struct trace_event one = {.op = TRACE_ALLOC, .bytes = 30 * MIB};
+    struct trace trace = {.events = &one, .count = 1, .slots = 1};
+    struct replay_setting setting = {
+        .allocator = "caching", .device_total = 64 * MIB, .ties = REPLAY_SEGMENT_ORDER};
+    struct replay_fit fit;
+    struct text why = TEXT_INIT;
+    assert_int_equal(replay_find_fit(&trace, &setting, &fit, &why), 0);
+    assert_int_equal(fit.fits, 30 * MIB);
+    assert_int_equal(fit.allocated_peak, 30 * MIB);
+    one.bytes = 65 * MIB;
+    assert_int_equal(replay_find_fit(&trace, &setting, &fit, &why), -1);
+    assert_non_null(strstr(text_string(&why), "line 2"));
+    text_clear(&why);
+    trace.count = 0;
+    assert_int_equal(replay_find_fit(&trace, &setting, &fit, &why), -1);
+    text_release(&why);
+}
+
+/* The example of the chunk model, in MiB below its border. */
+static void chunk_model_example(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t mib, below;
+    } steps[] = {{44, 64}, {160, 224}, {214, 448}, {2, 234}, {256, 704}};
+    struct address_policy *chunks = chunk_model_open();
+    uint64_t address[5], border = 0, again;
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(chunks->place(chunks, steps[i].mib * MIB, &address[i]), OUTCOME_OK);
+        if (i == 0)
+            border = address[0] + 64 * MIB;
+        assert_int_equal(border - address[i], steps[i].below * MIB);
+    }
+    chunks->give_back(chunks, address[1], 160 * MIB);
+    assert_int_equal(chunks->place(chunks, 150 * MIB, &again), OUTCOME_OK);
+    assert_int_equal(border - again, 864 * MIB);
+    assert_int_equal(chunks->place(chunks, 120 * MIB, &again), OUTCOME_OK);
+    assert_int_equal(border - again, 192 * MIB);
+    chunk_model_close(chunks);
+}
+
+/* Every allocator plays every recording; what has no meaning for one is missing. */
+static void other_allocators(void **state)
+{
+    (void)state;
+    struct loaded loaded;
+    load(&loaded, "llama_train");
+    for (size_t i = 0; allocator_names[i]; i++) {
+        struct replay_result result;
+        struct replay_setting setting = {.allocator = allocator_names[i],
+                                         .device_total = DEVICE_TOTAL,
+                                         .ties = REPLAY_CHUNK_MODEL};
+        setting.allocator_setting.check = true;
+        run(&loaded.trace, &setting, &result);
+        assert_int_equal(result.refusals, 0);
+        const struct replay_phase *last = &result.phases[result.count - 1];
+        expect_figure(last, REPLAY_requested_peak, 1243187332);
+        const bool direct = strcmp(allocator_names[i], "direct") == 0;
+        const bool async = strcmp(allocator_names[i], "async") == 0;
+        assert_int_equal(last->figures[REPLAY_reserved_peak].known, !direct);
+        assert_int_equal(last->figures[REPLAY_inactive_split_end].known, !direct && !async);
+        if (direct || async)
+            expect_figure(last, REPLAY_allocated_peak, 1243187332);
+        replay_result_release(&result);
+    }
+    unload(&loaded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(differences_are_seen),
+        cmocka_unit_test(recorded_refusals),
+        cmocka_unit_test(smallest_capacity),
+        cmocka_unit_test(smallest_capacity_of_little),
+        cmocka_unit_test(chunk_model_example),
+        cmocka_unit_test(other_allocators),
         cmocka_unit_test(everything_equal),
         cmocka_unit_test(predicted_without_addresses),
     };
