@@ -1,6 +1,7 @@
 #include "reports/report_text.h"
 
 #include "harness/base/units.h"
+#include "harness/study/plan.h"
 #include "kernels/workloads/workload.h"
 #include "reports/run_line.h"
 
@@ -43,6 +44,19 @@ static const char *status_of(const struct run_line *line)
     return line->status < 0 ? "" : status_facts[line->status].name;
 }
 
+/* Alone every rank is 0: the place of its device tells the runs apart. */
+static void add_rank(struct text *out, const struct run_line *line)
+{
+    uint64_t place = plan_place(line->run);
+    char words[32];
+    if (place == 0 || !line->rank.known) {
+        add_number(out, 4, "", line->rank);
+        return;
+    }
+    snprintf(words, sizeof words, "%" PRIu64 " d%" PRIu64, line->rank.value, place);
+    text_addf(out, " %4s", words);
+}
+
 static void add_line(struct text *out, const struct run_line *line)
 {
     const char *mark = line->partial ? ">=" : "";
@@ -51,7 +65,7 @@ static void add_line(struct text *out, const struct run_line *line)
     else
         add_word(out, 12, line->input);
     add_number(out, 5, "", line->trial);
-    add_number(out, 4, "", line->rank);
+    add_rank(out, line);
     add_word(out, 4, line->fits);
     add_word(out, 13, status_of(line));
     add_word(out, 14, line->failed_phase);
@@ -152,7 +166,9 @@ static void add_group(struct text *out, const struct group *group)
 static void add_counts(struct text *out, const struct run_lines *lines)
 {
     size_t fits = 0, open = 0;
+    bool alone = false;
     for (size_t i = 0; i < lines->count; i++) {
+        alone = alone || plan_place(lines->lines[i].run) > 0;
         fits += strcmp(lines->lines[i].fits, "yes") == 0;
         open += lines->lines[i].status < 0;
     }
@@ -163,6 +179,8 @@ static void add_counts(struct text *out, const struct run_lines *lines)
              "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
              "not finish, a lower bound\nallocated is part of reserved: never add them; "
              "device used counts every process on the card\n");
+    if (alone)
+        text_add(out, "dN behind a rank: a run of its own on the N-th device of the study\n");
 }
 
 int report_text(const char *path, struct text *out, struct text *why)

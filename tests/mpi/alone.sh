@@ -29,6 +29,10 @@ for place in 1 2; do
     cmp together.$place alone.$place || fail "device $place alone is not what it is together"
 done
 
+"$bin/highwater" report alone > report.out
+grep -Eq '^ +50000 +1 0 d1 no ' report.out && grep -Eq '^ +50000 +1 0 d2 yes ' report.out ||
+    fail "report: $(cat report.out)"
+
 # --- resume: what is there stays, what is cut off is made again on its own device ---
 cp alone/rows.csv whole.csv
 from=$(grep -n 'r-batch-50000-t1-d2' whole.csv | head -n 1 | cut -d: -f1)
