@@ -58,6 +58,10 @@ struct ops_decoder {
     enum outcome (*choose)(struct math *math, const struct choice *of);
     enum outcome (*take_pages)(struct math *math, const struct paging *of);
     enum outcome (*copy_rows)(struct math *math, const struct row_copy *of);
+    /* Writes `count` words to the device in order with all else; they are copied before it
+     * returns, and nothing waits. */
+    enum outcome (*store)(struct math *math, uint64_t to, const uint64_t *words,
+                          uint64_t count);
     /* position and step each one further */
     enum outcome (*advance)(struct math *math, uint64_t state);
     /* Recording: between begin and end operations are noted, not done. NULL: the device has

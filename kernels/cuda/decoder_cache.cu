@@ -7,7 +7,8 @@ enum { THREADS = 128, WIDE = 1024 };
 /* --- rotary positions and the cache ---------------------------------------------------------
  */
 
-/* One token: its angles are shared by all heads. Each thread turns pairs (i, i + half). */
+/* One token: its angles are shared by all heads. Each thread turns N neighbouring pairs
+ * (i, i + half) at a time. */
 template <typename T> struct token {
     T *qkv;
     const T *bias;
@@ -17,41 +18,63 @@ template <typename T> struct token {
     bool stored;
 };
 
-template <typename T> __device__ __forceinline__ float with_bias(const token<T> &t, uint32_t i)
+/* Elements i … of the token, bias added. */
+template <typename T, int N>
+__device__ __forceinline__ void load_biased(const token<T> &t, uint32_t i, float (&x)[N])
 {
-    float x = to_float(t.qkv[i]);
-    return t.bias ? x + to_float(t.bias[i]) : x;
+    Pack<T, N> in = *(const Pack<T, N> *)(t.qkv + i);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        x[j] = to_float(in.value[j]);
+    if (!t.bias)
+        return;
+    in = *(const Pack<T, N> *)(t.bias + i);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        x[j] += to_float(in.value[j]);
 }
 
-template <typename T>
-__device__ void turn(const token<T> &t, uint32_t heads, uint32_t half, uint32_t pair)
+template <typename T, int N>
+__device__ __forceinline__ void turn(const token<T> &t, uint32_t heads, uint32_t half,
+                                     uint32_t pair)
 {
     uint32_t h = pair / half, i = pair % half, at = h * 2 * half + i;
-    float x = with_bias(t, at), y = with_bias(t, at + half);
-    float c = t.cosine[i], s = t.sine[i];
-    T low = from_float<T>(x * c - y * s), high = from_float<T>(y * c + x * s);
-    t.qkv[at] = low;
-    t.qkv[at + half] = high;
+    float x[N], y[N];
+    Pack<T, N> low, high;
+    load_biased<T, N>(t, at, x);
+    load_biased<T, N>(t, at + half, y);
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        float c = t.cosine[i + j], s = t.sine[i + j];
+        low.value[j] = from_float<T>(x[j] * c - y[j] * s);
+        high.value[j] = from_float<T>(y[j] * c + x[j] * s);
+    }
+    *(Pack<T, N> *)(t.qkv + at) = low;
+    *(Pack<T, N> *)(t.qkv + at + half) = high;
     if (h < heads || !t.stored)
         return;
-    T *key = t.keys + t.slot.first + (h - heads) * t.slot.stride;
-    key[i] = low;
-    key[half + i] = high;
+    T *key = t.keys + t.slot.first + (h - heads) * t.slot.stride + i;
+    *(Pack<T, N> *)key = low;
+    *(Pack<T, N> *)(key + half) = high;
 }
 
-template <typename T>
-__device__ void keep_value(const token<T> &t, uint32_t first, uint32_t d, uint32_t element)
+template <typename T, int N>
+__device__ __forceinline__ void keep_value(const token<T> &t, uint32_t first, uint32_t d,
+                                           uint32_t i)
 {
-    T value = t.qkv[first + element];
-    if (t.bias) {
-        value = from_float<T>(with_bias(t, first + element));
-        t.qkv[first + element] = value;
-    }
+    float x[N];
+    Pack<T, N> out;
+    load_biased<T, N>(t, first + i, x);
+#pragma unroll
+    for (int j = 0; j < N; j++)
+        out.value[j] = from_float<T>(x[j]);
+    if (t.bias)
+        *(Pack<T, N> *)(t.qkv + first + i) = out;
     if (t.stored)
-        t.values[t.slot.first + element / d * t.slot.stride + element % d] = value;
+        *(Pack<T, N> *)(t.values + t.slot.first + i / d * t.slot.stride + i % d) = out;
 }
 
-template <typename T> static __global__ void place_kernel(const struct placement of)
+template <typename T, int N> static __global__ void place_kernel(const struct placement of)
 {
     __shared__ float cosine[HEAD_DIM_LIMIT / 2], sine[HEAD_DIM_LIMIT / 2];
     uint32_t d = (uint32_t)of.of.head_dim, half = d / 2, heads = (uint32_t)of.of.heads;
@@ -72,17 +95,22 @@ template <typename T> static __global__ void place_kernel(const struct placement
     t.values = cache_block<T>(of.cache, of.cache.values, row);
     t.slot = cache_find(of.cache, row, position % of.cache.slots);
     t.stored = within + of.cache.slots >= tokens; /* later tokens would overwrite it */
-    for (uint32_t pair = threadIdx.x; pair < turned * half; pair += THREADS)
-        turn(t, heads, half, pair);
-    for (uint32_t i = threadIdx.x; i < kv_heads * d; i += THREADS)
-        keep_value(t, turned * d, d, i);
+    for (uint32_t pair = threadIdx.x * N; pair < turned * half; pair += THREADS * N)
+        turn<T, N>(t, heads, half, pair);
+    for (uint32_t i = threadIdx.x * N; i < kv_heads * d; i += THREADS * N)
+        keep_value<T, N>(t, turned * d, d, i);
 }
 
+/* Pieces of 16 bytes where half a head is whole pieces; blocks of the cache are aligned. */
 extern "C" int launch_place(void *stream, const struct placement *of)
 {
+    bool packed =
+        aligned(of->of.qkv.address | of->bias.address, of->of.head_dim / 2, of->of.qkv.dtype);
     return with_type(of->of.qkv.dtype, [&](auto zero) {
-        return launch(stream, (unsigned)of->of.rows, THREADS, place_kernel<decltype(zero)>,
-                      *of);
+        using T = decltype(zero);
+        constexpr int most = 16 / sizeof(T);
+        return launch(stream, (unsigned)of->of.rows, THREADS,
+                      packed ? place_kernel<T, most> : place_kernel<T, 1>, *of);
     });
 }
 
@@ -114,6 +142,17 @@ static __global__ void pages_kernel(const struct paging of)
 extern "C" int launch_take_pages(void *stream, const struct paging *of)
 {
     return launch(stream, 1, WIDE, pages_kernel, *of);
+}
+
+static __global__ void store_kernel(const struct stored_words of)
+{
+    if (threadIdx.x < of.count)
+        ((uint64_t *)of.to)[threadIdx.x] = of.word[threadIdx.x];
+}
+
+extern "C" int launch_store(void *stream, const struct stored_words *of)
+{
+    return launch(stream, 1, STORE_WORDS, store_kernel, *of);
 }
 
 static __global__ void advance_kernel(struct decoder_state *state)

@@ -105,7 +105,7 @@ extern "C" int launch_normalise(void *stream, const struct norm *of)
 
 static __device__ __forceinline__ float silu(float x)
 {
-    return x / (1.0f + __expf(-x));
+    return __fdividef(x, 1.0f + __expf(-x));
 }
 
 /* Rows are walked by blockIdx.y, of which there are at most GATE_ROWS. */

@@ -20,6 +20,12 @@ int launch_attend_cache(void *stream, const struct cache_attention *of);
 int launch_gate(void *stream, const struct gating *of);
 int launch_choose(void *stream, const struct choice *of);
 int launch_take_pages(void *stream, const struct paging *of);
+/* Up to STORE_WORDS words travel with the launch itself. */
+#define STORE_WORDS 64
+struct stored_words {
+    uint64_t to, count, word[STORE_WORDS];
+};
+int launch_store(void *stream, const struct stored_words *of);
 int launch_advance(void *stream, uint64_t state);
 
 #ifdef __cplusplus

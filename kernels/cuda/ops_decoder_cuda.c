@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define QUEUE(name, type)                                                                      \
     static enum outcome name(struct math *math, const struct type *of)                         \
@@ -47,6 +48,19 @@ static enum outcome copy_rows(struct math *math, const struct row_copy *of)
                                                       cudaMemcpyDeviceToDevice,
                                                       device_cuda_stream(math->device)),
                                "cudaMemcpy2DAsync");
+}
+
+static enum outcome store(struct math *math, uint64_t to, const uint64_t *words, uint64_t count)
+{
+    enum outcome outcome = OUTCOME_OK;
+    for (uint64_t at = 0; at < count && outcome == OUTCOME_OK; at += STORE_WORDS) {
+        struct stored_words part = {.to = to + at * sizeof(*words)};
+        part.count = count - at < STORE_WORDS ? count - at : STORE_WORDS;
+        memcpy(part.word, words + at, part.count * sizeof(*words));
+        outcome = device_cuda_outcome(
+            math->device, launch_store(device_cuda_stream(math->device), &part), "store");
+    }
+    return outcome;
 }
 
 static enum outcome advance(struct math *math, uint64_t state)
@@ -119,6 +133,7 @@ const struct ops_decoder ops_decoder_cuda = {
     .choose = choose,
     .take_pages = take_pages,
     .copy_rows = copy_rows,
+    .store = store,
     .advance = advance,
     .record_begin = record_begin,
     .record_end = record_end,

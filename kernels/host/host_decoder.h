@@ -11,6 +11,8 @@ enum outcome host_project(struct math *math, const struct projection *of);
 enum outcome host_add_bias(struct math *math, const struct row_bias *of);
 enum outcome host_gate(struct math *math, const struct gating *of);
 enum outcome host_choose(struct math *math, const struct choice *of);
+enum outcome host_store_words(struct math *math, uint64_t to, const uint64_t *words,
+                              uint64_t count);
 enum outcome host_advance(struct math *math, uint64_t state);
 enum outcome host_place(struct math *math, const struct placement *of);
 enum outcome host_attend_prompt(struct math *math, const struct prompt_attention *of);

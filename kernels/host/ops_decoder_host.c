@@ -13,5 +13,6 @@ const struct ops_decoder ops_decoder_host = {
     .choose = host_choose,
     .take_pages = host_take_pages,
     .copy_rows = host_copy_rows,
+    .store = host_store_words,
     .advance = host_advance,
 };

@@ -24,6 +24,14 @@ void decoder_release(struct decoder *decoder, struct tensor *tensor)
         session_release(decoder->session, tensor);
 }
 
+void decoder_stand_at(struct decoder *decoder, uint64_t position, bool empty)
+{
+    const struct decoder_state state = {.position = (uint32_t)position};
+    uint64_t words[sizeof(state) / sizeof(uint64_t)]; /* the first: position and step */
+    memcpy(words, &state, sizeof(words));
+    DECODER_DO(decoder, store, decoder->state->array.address, words, empty ? 2 : 1);
+}
+
 void decoder_upload(struct decoder *decoder, uint64_t to, const void *from, uint64_t bytes)
 {
     struct math *math = session_math(decoder->session);
@@ -134,8 +142,7 @@ static void play(struct decoder *decoder)
 
 static void generate(struct decoder *decoder)
 {
-    const uint32_t begin[2] = {(uint32_t)decoder->context, 0}; /* position, step */
-    decoder_upload(decoder, decoder->state->array.address, begin, sizeof(begin));
+    decoder_stand_at(decoder, decoder->context, false);
     for (uint64_t i = 0; i < decoder->generated && session_works(decoder->session); i++)
         if (decoder->step.recording)
             play(decoder);
@@ -211,6 +218,11 @@ static int decoder_ready(struct decoder *decoder, struct text *why)
     if (format && strcmp(format, dtype_names[decoder->dtype]) != 0) {
         text_addf(why, "weight_format %s with dtype %s: not yet", format,
                   dtype_names[decoder->dtype]);
+        return -1;
+    }
+    if (setting->whole && decoder->options->answer && decoder->options->answer[0]) {
+        text_add(why,
+                 "answer: with phases = split only, a whole run looks at no result within");
         return -1;
     }
     return decoder_shape(&setting->point, decoder->options, &decoder->shape, why);

@@ -72,7 +72,7 @@ struct decoder {
     struct tensor *state, *frequencies;
     struct decoder_kv kv;
     struct decoder_step step;
-    float *first_logits; /* [rows][vocabulary] for the answer, NULL: not asked for */
+    float *first_logits; /* [rows][vocabulary] for the answer; NULL: not asked for */
 };
 
 /* Does an operation of ops_decoder where there is arithmetic, and notes how it ended. */
@@ -87,8 +87,9 @@ struct decoder {
 /* A tensor of 32-bit words. */
 struct tensor *decoder_words(struct decoder *decoder, const char *name, enum tag tag,
                              uint64_t count);
-/* NULL is nothing. */
-void decoder_release(struct decoder *decoder, struct tensor *tensor);
+void decoder_release(struct decoder *decoder, struct tensor *tensor); /* NULL: nothing */
+/* All rows hold `position` tokens and the next step is the first; `empty`: no page is taken. */
+void decoder_stand_at(struct decoder *decoder, uint64_t position, bool empty);
 void decoder_upload(struct decoder *decoder, uint64_t to, const void *from, uint64_t bytes);
 void decoder_download(struct decoder *decoder, void *to, uint64_t from, uint64_t bytes);
 

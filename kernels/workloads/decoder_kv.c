@@ -33,7 +33,7 @@ static struct tensor *make_block(struct decoder *decoder, uint64_t rows, uint64_
 }
 
 /* All addresses to the device; in the paged layout every request has the pool's. */
-static void upload_addresses(struct decoder *decoder, uint64_t layer, uint64_t layers)
+static void store_addresses(struct decoder *decoder, uint64_t layer, uint64_t layers)
 {
     uint64_t per_layer = 2 * decoder->sequences, count = layers * per_layer;
     if (!session_math(decoder->session))
@@ -46,9 +46,9 @@ static void upload_addresses(struct decoder *decoder, uint64_t layer, uint64_t l
         const struct tensor *tensor = decoder->kv.blocks[block];
         list[i] = tensor ? tensor->array.address : 0;
     }
-    decoder_upload(decoder,
-                   decoder->kv.addresses->array.address + layer * per_layer * sizeof(uint64_t),
-                   list, count * sizeof(uint64_t));
+    DECODER_DO(decoder, store,
+               decoder->kv.addresses->array.address + layer * per_layer * sizeof(uint64_t),
+               list, count);
     free(list);
 }
 
@@ -73,7 +73,7 @@ void decoder_kv_open(struct decoder *decoder)
             kv->blocks[i] = make_block(decoder, decoder->batch, kv->slots);
     }
     if (decoder->options->kv_layout != KV_GROW)
-        upload_addresses(decoder, 0, layers);
+        store_addresses(decoder, 0, layers);
 }
 
 static void release_blocks(struct decoder *decoder)
@@ -96,13 +96,12 @@ void decoder_kv_close(struct decoder *decoder)
 
 void decoder_kv_restart(struct decoder *decoder)
 {
-    const struct decoder_state empty = {.position = 0};
     if (decoder->options->kv_layout == KV_GROW) {
         release_blocks(decoder);
         for (uint64_t i = 0; i < decoder->shape.layers * decoder->sequences; i++)
             decoder->kv.held[i] = 0;
     }
-    decoder_upload(decoder, decoder->state->array.address, &empty, sizeof(empty));
+    decoder_stand_at(decoder, 0, true);
 }
 
 /* --- growing
@@ -150,7 +149,7 @@ void decoder_kv_reserve(struct decoder *decoder, uint64_t layer, uint64_t sequen
         grow_request(decoder, layer, sequence, tokens);
     for (uint64_t s = 0; s < decoder->sequences && sequence >= decoder->sequences; s++)
         grow_request(decoder, layer, s, tokens);
-    upload_addresses(decoder, layer, 1);
+    store_addresses(decoder, layer, 1);
 }
 
 /* All requests are equally far, except while their prompts come in one after the other: then
