@@ -1,4 +1,4 @@
-# A study of very many runs, launches stood in for: sh tests/bench/many_runs.sh BUILD [RUNS]
+# Very many runs, launches stood in for: sh tests/bench/many_runs.sh BUILD [RUNS [REPEATS]]
 #
 # Appended in constant time each, resumed in seconds, with memory that does not grow with rows.
 # Prints time per run over the first and the last tenth, the time to resume and the peak memory of
@@ -33,7 +33,7 @@ swept() {
     wait $pid || { tail -n 3 err >&2; exit 1; }
     echo "$(($(date +%s%3N) - start)) ms, driver's peak $most kB"
 }
-for repeats in 1 10; do
+for repeats in ${3:-1 10}; do
     study "s$repeats.ini" $repeats
     echo "$runs runs, $repeats repeats: $(swept "s$repeats.ini" "r$repeats" -q)"
     awk -v runs=$runs '/ begin / { n++; t = $2; split(t, p, ":"); s = p[1] * 3600 + p[2] * 60 + p[3]
