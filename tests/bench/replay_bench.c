@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +123,9 @@ static void bench_size(size_t events, uint32_t live)
         .allocator = "caching", .device_total = DEVICE_TOTAL, .ties = REPLAY_CHUNK_MODEL};
     struct replay_result result;
     const double seconds = seconds_of(&trace, &setting, &result);
-    printf("%9zu events, %6u live blocks  %6.2f million events/s\n", trace.count, live,
-           (double)trace.count / seconds / 1e6);
+    const double each = seconds * 1e9 / (double)trace.count;
+    printf("%9zu events, %6u live blocks  %6.2f million events/s  %6.1f ns each, %5.2f ns / log2(n)\n",
+           trace.count, live, 1e3 / each, each, each / log2((double)trace.count));
     replay_result_release(&result);
     free(trace.events);
 }
@@ -171,9 +173,10 @@ int main(int argc, char **argv)
         bench_recording(path, colon ? colon + 1 : "caching");
         free(path);
     }
-    for (size_t events = 100000; events <= 10000000; events *= 10)
-        bench_size(events, (uint32_t)(events / 100));
-    bench_size(10000000, 1000);
+    for (uint32_t live = 1000; live <= 100000; live *= 10) {
+        for (size_t events = 1000000; events <= 10000000; events *= 10)
+            bench_size(events, live);
+    }
     bench_memory(100000);
     return 0;
 }
