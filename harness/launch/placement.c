@@ -151,8 +151,7 @@ static void cut_to_ranks(struct placement *placement, bool alone)
     for (size_t i = 0; i < list->count; i++) {
         list->shared[i] = false;
         for (size_t j = 0; j < list->count; j++)
-            if (!alone && j != i &&
-                strcmp(list->devices[i].uuid, list->devices[j].uuid) == 0)
+            if (!alone && j != i && strcmp(list->devices[i].uuid, list->devices[j].uuid) == 0)
                 list->shared[i] = true;
     }
 }

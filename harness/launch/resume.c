@@ -130,8 +130,8 @@ int resume_check_machine(const char *folder, const struct json *environment, str
     return result;
 }
 
-int resume_check_devices(const struct placement *all, const struct row *closing,
-                         size_t ranks, struct text *why)
+int resume_check_devices(const struct placement *all, const struct row *closing, size_t ranks,
+                         struct text *why)
 {
     const char *run = row_text(&closing[0], COLUMN_run);
     uint64_t place = run != NULL ? plan_place(run) : 0;

@@ -32,8 +32,8 @@ void resume_close(struct resume *resume);
 int resume_check_machine(const char *folder, const struct json *environment,
                          struct text *why) MUST_CHECK;
 /* Kinds of devices against the closing rows of one run. -1: others. */
-int resume_check_devices(const struct placement *all, const struct row *closing,
-                         size_t ranks, struct text *why) MUST_CHECK;
+int resume_check_devices(const struct placement *all, const struct row *closing, size_t ranks,
+                         struct text *why) MUST_CHECK;
 /* Is it in the table, with an end that stays? */
 bool resume_is_done(const struct resume *resume, const char *run);
 

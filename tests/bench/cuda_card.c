@@ -1,9 +1,9 @@
 /* cuda_card: what a bare program does to one card, through libcuda.so.1 opened at run time.
  *
- *     cuda_card start                     cuInit and a context on device 0: "INIT CONTEXT COUNT",
- *                                         two times in ns and the number of visible devices
- *     cuda_card hold ORDINAL BYTES FILE   holds memory on one card, writes its UUID into FILE, and
- *                                         lets go when standard input ends or after 200 seconds
+ *     cuda_card start
+ *         cuInit and a context on device 0: "INIT CONTEXT COUNT", two times in ns and the
+ * number of visible devices cuda_card hold ORDINAL BYTES FILE holds memory on one card, writes
+ * its UUID into FILE, and lets go when standard input ends or after 200 seconds
  *
  * Built by the scripts that use it: cc cuda_card.c -ldl */
 #include <dlfcn.h>
@@ -36,10 +36,15 @@ static void need(const char *what, int code)
 
 static void load(struct cuda *cuda)
 {
-    static const char *const names[] = {
-        "cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetUuid_v2",
-        "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2", "cuCtxSetCurrent",
-        "cuMemAlloc_v2", "cuMemFree_v2"};
+    static const char *const names[] = {"cuInit",
+                                        "cuDeviceGetCount",
+                                        "cuDeviceGet",
+                                        "cuDeviceGetUuid_v2",
+                                        "cuDevicePrimaryCtxRetain",
+                                        "cuDevicePrimaryCtxRelease_v2",
+                                        "cuCtxSetCurrent",
+                                        "cuMemAlloc_v2",
+                                        "cuMemFree_v2"};
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     if (library == NULL) {
         fprintf(stderr, "cuda_card: %s\n", dlerror());
