@@ -60,7 +60,7 @@ int observer_prepare(struct observer *observer, struct text *why)
     unlink(observer->live); /* a command pasted again finds the old page */
     unlink(observer->phases);
     if (observer->trace != NULL)
-        unlink(observer->trace);
+        shard_drop_trace(setting->run_folder, observer->rank);
     if (live_create(observer->live, why) != 0)
         return -1;
     if (*setting->devices == '\0') /* with a card it is a limit */

@@ -1,5 +1,6 @@
 #include "harness/launch/shard.h"
 #include "harness/base/file.h"
+#include "harness/memory/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,16 @@ char *shard_phases_path(const char *live_folder, uint64_t rank)
 char *shard_trace_path(const char *run_folder, uint64_t rank)
 {
     return xasprintf("%s/trace.%llu.csv", run_folder, (unsigned long long)rank);
+}
+
+void shard_drop_trace(const char *run_folder, uint64_t rank)
+{
+    char *trace = shard_trace_path(run_folder, rank);
+    char *segments = trace_segments_path(trace);
+    unlink(trace);
+    unlink(segments);
+    free(trace);
+    free(segments);
 }
 
 char *shard_live_path(const char *live_folder, uint64_t rank)

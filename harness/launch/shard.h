@@ -15,6 +15,8 @@
 char *shard_path(const char *run_folder, uint64_t rank) MUST_CHECK;
 char *shard_error_path(const char *run_folder, uint64_t rank) MUST_CHECK; /* child's stderr */
 char *shard_trace_path(const char *run_folder, uint64_t rank) MUST_CHECK; /* of its memory */
+/* Removes a rank's recording and its segments, where there are any. */
+void shard_drop_trace(const char *run_folder, uint64_t rank);
 char *shard_phases_path(const char *live_folder, uint64_t rank) MUST_CHECK;
 char *shard_live_path(const char *live_folder, uint64_t rank) MUST_CHECK;
 

@@ -107,6 +107,8 @@ int memory_open(struct memory **memory, struct device *device,
         free(m);
         return -1;
     }
+    if (m->recorder)
+        allocator_listen(m->allocator, recorder_hear, m->recorder);
     *memory = m;
     return 0;
 }
@@ -168,9 +170,10 @@ void memory_free(struct memory *m, struct block *block, enum tag tag)
         return;
     assert(m->by_tag[tag] >= block->size);
     m->by_tag[tag] -= block->size;
-    if (m->recorder)
-        recorder_free(m->recorder, block);
+    const struct block freed = *block;
     allocator_free(m->allocator, block);
+    if (m->recorder)
+        recorder_free(m->recorder, &freed);
     publish(m);
 }
 
@@ -262,6 +265,7 @@ struct allocator *memory_allocator(struct memory *m)
 
 uint64_t memory_close(struct memory *m)
 {
+    allocator_listen(m->allocator, NULL, NULL); /* closing is nobody's request */
     const uint64_t left = allocator_close(m->allocator);
     end_recorded_phase(m);
     if (m->recorder)

@@ -234,8 +234,9 @@ static int open_player(struct player *p, struct text *why)
     const struct device_setting device = {.capacity = reading_of(setting->device_total),
                                           .addresses = p->addresses};
     struct allocator_setting allocator = setting->allocator_setting;
+    const bool own = setting->ties == REPLAY_RECORDED && p->trace->tagged;
     allocator.tie_break =
-        setting->ties == REPLAY_SEGMENT_ORDER ? TIE_SEGMENT_ORDER : TIE_ADDRESS;
+        setting->ties == REPLAY_SEGMENT_ORDER || own ? TIE_SEGMENT_ORDER : TIE_ADDRESS;
     const enum outcome opened = device_open(&p->device, &device_simulated, &device);
     assert(opened == OUTCOME_OK); /* a simulated device without overhead always opens */
     (void)opened;

@@ -6,7 +6,8 @@
 
 /* Where segments lie, and with it which of equally large free blocks is taken. */
 enum replay_ties {
-    REPLAY_RECORDED,      /* at the recorded addresses: needs segments */
+    REPLAY_RECORDED,      /* at the recorded addresses: needs segments. Lower first, unless the
+                           * trace is tagged: then as in studies */
     REPLAY_CHUNK_MODEL,   /* predicted addresses, lower first */
     REPLAY_SEGMENT_ORDER, /* as in studies */
 };

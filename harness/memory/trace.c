@@ -279,6 +279,15 @@ int segments_read(const char *path, struct segment_records *segments, struct tex
     return result;
 }
 
+char *trace_segments_path(const char *trace_path)
+{
+    static const char ending[] = ".csv";
+    size_t length = strlen(trace_path), tail = sizeof ending - 1;
+    if (length >= tail && strcmp(trace_path + length - tail, ending) == 0)
+        length -= tail;
+    return xasprintf("%.*s.segments.csv", (int)length, trace_path);
+}
+
 void segments_release(struct segment_records *segments)
 {
     free(segments->records);

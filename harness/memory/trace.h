@@ -44,6 +44,8 @@ struct segment_records {
     struct segment_record *records;
     size_t count;
 };
+/* X.csv: X.segments.csv. The caller frees. */
+char *trace_segments_path(const char *trace_path) MUST_CHECK;
 int segments_read(const char *path, struct segment_records *segments,
                   struct text *why) MUST_CHECK;
 void segments_release(struct segment_records *segments);

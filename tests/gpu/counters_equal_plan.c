@@ -100,8 +100,7 @@ static int differences(const struct recorder *plan, const struct recorder *seen,
     return found;
 }
 
-/* What the run recorded, played on the simulated device. */
-static int replay_differences(const char *path, const struct workload_setting *setting,
+static int figure_differences(const struct replay_result *result, const char *how,
                               const struct recorder *seen)
 {
     static const struct {
@@ -111,31 +110,57 @@ static int replay_differences(const char *path, const struct workload_setting *s
                  {REPLAY_allocated_end, COLUMN_allocated_end_bytes},
                  {REPLAY_reserved_peak, COLUMN_reserved_peak_bytes},
                  {REPLAY_reserved_end, COLUMN_reserved_end_bytes}};
-    const struct replay_setting how = {.allocator = setting->memory.allocator,
-                                       .allocator_setting = setting->memory.allocator_setting,
-                                       .device_total = seen->capacity.value,
-                                       .ties = REPLAY_SEGMENT_ORDER};
-    struct trace trace;
-    struct replay_result result;
-    struct text why = TEXT_INIT;
-    if (trace_read(path, &trace, &why) != 0 || replay_run(&trace, &how, &result, &why) != 0) {
-        printf("  %s\n", text_string(&why));
-        return 1;
-    }
-    int found = result.count != seen->count;
-    for (size_t r = 0; r < result.count && r < seen->count; r++)
+    int found = result->count != seen->count;
+    for (size_t r = 0; r < result->count && r < seen->count; r++)
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-            struct reading there = result.phases[r].figures[pairs[i].figure];
+            struct reading there = result->phases[r].figures[pairs[i].figure];
             struct reading here = row_count(&seen->rows[r], pairs[i].column);
             if (!here.known || (there.known && there.value == here.value))
                 continue;
             found++;
-            printf("  %s %s: replayed %lu, seen %lu\n", result.phases[r].name,
-                   column_facts[pairs[i].column].name, (unsigned long)there.value,
+            printf("  %s %s: replayed (%s) %lu, seen %lu\n", result->phases[r].name,
+                   column_facts[pairs[i].column].name, how, (unsigned long)there.value,
                    (unsigned long)here.value);
         }
+    return found;
+}
+
+/* What the run recorded, played on the simulated device, and on one that answers as the card
+ * did (of allocators that take segments). */
+static int replay_differences(const char *path, const struct workload_setting *setting,
+                              const struct recorder *seen)
+{
+    struct replay_setting how = {.allocator = setting->memory.allocator,
+                                 .allocator_setting = setting->memory.allocator_setting,
+                                 .device_total = seen->capacity.value,
+                                 .ties = REPLAY_SEGMENT_ORDER};
+    char *segments_path = trace_segments_path(path);
+    struct segment_records segments = {NULL, 0};
+    struct trace trace = {.count = 0};
+    struct replay_result result;
+    struct text why = TEXT_INIT;
+    int found = 0;
+    if (trace_read(path, &trace, &why) != 0 || replay_run(&trace, &how, &result, &why) != 0 ||
+        segments_read(segments_path, &segments, &why) != 0) {
+        printf("  %s\n", text_string(&why));
+        exit(1);
+    }
+    found += figure_differences(&result, "plan's device", seen);
     replay_result_release(&result);
+    if (strcmp(how.allocator, "caching") == 0) {
+        how.ties = REPLAY_RECORDED;
+        how.segments = &segments;
+        found += replay_run(&trace, &how, &result, &why) != 0;
+        found += figure_differences(&result, "recorded device", seen);
+        found += result.first_difference.length > 0;
+        printf("%s%s", text_string(&result.first_difference),
+               result.first_difference.length ? "\n" : "");
+        replay_result_release(&result);
+    }
+    segments_release(&segments);
     trace_release(&trace);
+    unlink(segments_path);
+    free(segments_path);
     return found;
 }
 

@@ -89,24 +89,31 @@ done
 cells phase,status,allocated_start_bytes,allocated_peak_bytes,allocated_end_bytes,\
 reserved_start_bytes,reserved_peak_bytes,reserved_end_bytes,requested_peak_bytes phase!=run \
     > child
-"$bin/highwater" replay "$swept/runs/r-input-little-t1/trace.0.csv" --device-total 116MiB \
-    > replayed.csv
-tail -n +2 replayed.csv | cut -d, -f1-9 | tr , '|' | cmp - child || fail "the replay differs"
+trace=$swept/runs/r-input-little-t1/trace.0
+for how in '--device-total 116MiB' "--segments $trace.segments.csv"; do
+    # shellcheck disable=SC2086
+    "$bin/highwater" replay $trace.csv $how > replayed.csv
+    tail -n +2 replayed.csv | cut -d, -f1-9 | tr , '|' | cmp - child ||
+        fail "the replay $how differs"
+done
 
 # Recordings: always, for failed runs, never; of each rank.
 study t.ini '[sweep batch]' 'values = 1, 1000000'
 traces() { (cd "$swept/runs" && ls -d */trace.*) 2> /dev/null | tr '\n' ' '; }
 sweep t.ini always --set device.trace=always --set launch.ranks=2
-[ "$(traces)" = "r-batch-1-t1/trace.0.csv r-batch-1-t1/trace.1.csv \
-r-batch-1000000-t1/trace.0.csv r-batch-1000000-t1/trace.1.csv " ] || fail "always: $(traces)"
+both="r-batch-1-t1/trace.0.csv r-batch-1-t1/trace.0.segments.csv"
+failed="r-batch-1000000-t1/trace.0.csv r-batch-1000000-t1/trace.0.segments.csv "
+all="$both $(echo "$both" | sed s/trace.0/trace.1/g)"
+[ "$(traces)" = "$all $(echo "$all" | sed s/batch-1-/batch-1000000-/g) " ] ||
+    fail "always: $(traces)"
 rows_match '^trace=always$' options
 sweep t.ini failed --set device.trace=on-failure
-[ "$(traces)" = "r-batch-1000000-t1/trace.0.csv " ] || fail "on-failure: $(traces)"
+[ "$(traces)" = "$failed" ] || fail "on-failure: $(traces)"
 [ "$(ls failed/runs)" = r-batch-1000000-t1 ] || fail "runs: $(ls failed/runs)"
 "$bin/highwater" replay failed/runs/r-batch-1000000-t1/trace.0.csv --device-total 1GiB > out
 grep -q '^cold_forward,oom,\|^inputs,oom,' out || fail "the failed run's recording: $(cat out)"
 sweep t.ini kept --set device.trace=on-failure --keep-runs
-[ "$(traces)" = "r-batch-1000000-t1/trace.0.csv " ] || fail "on-failure, kept: $(traces)"
+[ "$(traces)" = "$failed" ] || fail "on-failure, kept: $(traces)"
 sweep t.ini without
 [ -z "$(traces)" ] || fail "never: $(traces)"
 

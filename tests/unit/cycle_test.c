@@ -237,7 +237,7 @@ static void as_often_as_asked(void **state)
                 assert_int_equal(run(&setting, both_backends[b], &recorder), STATUS_ok);
                 assert_int_equal(emptied_in(path), wanted[whole][when]);
                 forget(&recorder);
-                unlink(path);
+                remove_trace(path);
             }
     free(path);
     rmdir(folder);
@@ -268,7 +268,7 @@ static void a_repeat_may_be_several_phases(void **state)
         assert_int_equal(emptied_in(path), 2);
         forget(&recorder);
         option_release(decoder_options, &options);
-        unlink(path);
+        remove_trace(path);
     }
     free(path);
     rmdir(folder);

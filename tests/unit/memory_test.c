@@ -238,6 +238,14 @@ static void leaks_are_returned(void **state)
     unlink(stage.live_path);
 }
 
+static void remove_recording(const char *path)
+{
+    char *segments = trace_segments_path(path);
+    unlink(path);
+    unlink(segments);
+    free(segments);
+}
+
 /* What was recorded replays to the same figures, also up to the refusal. */
 static void recording_replays(void **state)
 {
@@ -289,7 +297,7 @@ static void recording_replays(void **state)
     }
     replay_result_release(&result);
     trace_release(&trace);
-    unlink(stage.trace_path);
+    remove_recording(stage.trace_path);
     text_release(&why);
     text_release(&contents);
 }
@@ -306,7 +314,7 @@ static void recording_is_never_overwritten(void **state)
     assert_null(second);
     assert_non_null(strstr(text_string(&why), stage.trace_path));
     clear(&stage);
-    unlink(stage.trace_path);
+    remove_recording(stage.trace_path);
     text_release(&why);
 }
 

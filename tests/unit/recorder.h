@@ -4,6 +4,7 @@
 
 #include "kernels/backends.h"
 #include "kernels/workloads/session.h"
+#include "harness/memory/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_ROWS 64
 
@@ -68,6 +71,15 @@ static enum status run(const struct workload_setting *setting, const char *backe
     struct phase_listener listener = {.line = record, .user = recorder};
     *recorder = (struct recorder){.count = 0};
     return workload_run(setting, backend_find(backend), NULL, &listener);
+}
+
+/* A recording of memory, with what belongs to it. */
+static inline void remove_trace(const char *path)
+{
+    char *segments = trace_segments_path(path);
+    unlink(path);
+    unlink(segments);
+    free(segments);
 }
 
 static uint64_t count_of(const struct row *row, enum column column)
