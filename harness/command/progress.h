@@ -1,5 +1,5 @@
-/* progress: what a person sees of a sweep on standard error: one line that is written again on a
- * terminal, however narrow and whenever resized; a line for each run elsewhere.
+/* progress: what a person sees of a sweep on standard error: one line that is written again on
+ * a terminal, however narrow and whenever resized; a line for each run elsewhere.
  */
 #ifndef HIGHWATER_COMMAND_PROGRESS_H
 #define HIGHWATER_COMMAND_PROGRESS_H

@@ -1,5 +1,5 @@
 /* stand_in: test builds only: the shards of a run as its ranks would write them if every
- * prediction came true, without a launch. For studies of many runs, and for cutting their tables.
+ * prediction came true, without a launch. For studies of many runs, and for cutting tables.
  */
 #ifndef HIGHWATER_LAUNCH_STAND_IN_H
 #define HIGHWATER_LAUNCH_STAND_IN_H

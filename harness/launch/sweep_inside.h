@@ -21,7 +21,6 @@ struct sweep {
     uint64_t last_order;
     uint64_t began_ns;
     uint64_t until_ns; /* real time */
-    bool said_begin;   /* of a resumed sweep: nothing is written before there is something to do */
     bool ended_early;  /* by until or at a failure */
     struct sweep_progress progress;
 };

@@ -37,8 +37,8 @@ enum results_outcome results_create(struct results *results, const char *folder,
 /* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back
  * to the last whole run. A run is whole when its last rows are a closing row of each of its
  * ranks. What is cut is kept beside it (rows.cut-1.csv, ...) and told in `said`. Memory grows
- * with runs, not with rows. The caller releases what it gets. `listener` may be NULL: it is told
- * the closing rows of each whole run, in the order of the table. */
+ * with runs, not with rows. The caller releases what it gets. `listener` may be NULL: it is
+ * told the closing rows of each whole run, in the order of the table. */
 struct results_listener {
     void (*run)(void *user, const struct row *closing, size_t ranks);
     void *user;
@@ -73,7 +73,7 @@ int results_look(const char *folder, const struct results_listener *listener,
 
 /* Is a driver at work in this folder? Takes nothing, also for a moment. */
 bool results_in_use(const char *folder);
-/* Appends "FOLDER is in use by pid 1234", or by an unknown process (of another host or user). */
+/* Appends "FOLDER is in use by pid 1234", or by a process of another host or user. */
 void results_add_user(const char *folder, struct text *out);
 /* The run that events.log says has begun and not ended, and when (UTC); "" none. */
 void results_current(const char *folder, struct text *run, struct text *since);

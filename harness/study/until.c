@@ -60,7 +60,8 @@ int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns, struct
     else
         result = -1;
     if (result != 0)
-        text_addf(why, "\"%s\" is neither a time of day such as 22:30 nor a duration such as 8h",
+        text_addf(why,
+                  "\"%s\" is neither a time of day such as 22:30 nor a duration such as 8h",
                   until);
     text_release(&ignored);
     return result;

@@ -174,12 +174,13 @@ static void write_file(const char *path, const char *bytes, size_t length)
 
 /* --- tests --- */
 
-/* Sweeps with failures and skipped values, an input, a boundary: cut anywhere, the same again. */
+/* Failures and skipped values, an input, a boundary: cut anywhere, the same again. */
 static void cut_at_every_byte(void **state)
 {
     (void)state;
     static const char rest[] =
-        "after_oom = skip-larger\nphases = whole\n[input one]\n[sweep batch]\nvalues = 2, 50000, 60000\n[boundary batch]\nto = 100000\n"
+        "after_oom = skip-larger\nphases = whole\n[input one]\n"
+        "[sweep batch]\nvalues = 2, 50000, 60000\n[boundary batch]\nto = 100000\n"
         "confirm = 1\n";
     struct swept swept = sweep_on(rest, "cut", FRESH, "a");
     assert_int_equal(swept.outcome, SWEEP_DONE);
