@@ -7,11 +7,11 @@
 #ifndef HIGHWATER_KERNELS_OPS_ATTENTION_H
 #define HIGHWATER_KERNELS_OPS_ATTENTION_H
 
+#include "harness/estimate/estimate.h" /* PAGE_TOKENS */
 #include "kernels/ops.h"
 
 #include <stdbool.h>
 
-#define PAGE_TOKENS 16u     /* of the paged cache */
 #define HEAD_DIM_LIMIT 256u /* the widest head that the attention kernels take */
 
 /* `array` moved on by so many elements. */

@@ -11,7 +11,7 @@
 
 struct numbers {
     struct output_option to;
-    uint64_t parameters, bits, heads, window;
+    uint64_t parameters, bits, heads;
     struct estimate_cache cache;
     double reserve_gib;
     int kv_layout;
@@ -19,6 +19,7 @@ struct numbers {
 };
 
 #define NUMBER(field) OPTION_COUNT, .offset = offsetof(struct numbers, field), .minimum = 1
+enum { KV_STATIC, KV_GROW, KV_PAGED };
 static const char *const kv_layouts[] = {"static", "grow", "paged", NULL};
 static const struct option estimate_options[] = {
     {.name = "parameters", .type = NUMBER(parameters), .help = "weights: how many numbers"},
@@ -46,17 +47,15 @@ static const struct option estimate_options[] = {
      .help = "KV cache: bits of each number"},
     {.name = "window",
      .type = OPTION_COUNT,
-     .offset = offsetof(struct numbers, window),
+     .offset = offsetof(struct numbers, cache.window),
      .fallback = "0",
-     .help = "KV cache: tokens kept per sequence; 0: all",
-     .not_yet = "all tokens are counted"},
+     .help = "KV cache: most tokens kept per sequence; 0: all"},
     {.name = "kv_layout",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct numbers, kv_layout),
      .choices = kv_layouts,
      .fallback = "static",
-     .help = "KV cache: how it is laid out",
-     .not_yet = "the cache is counted at its full length"},
+     .help = "KV cache: how it is laid out; paged: whole pages of 16 tokens"},
     {.name = "model",
      .type = OPTION_TEXT,
      .offset = offsetof(struct numbers, model),
@@ -141,32 +140,51 @@ static int settle_heads(const struct command_call *call, struct numbers *numbers
     return 0;
 }
 
+/* What the figure of a layout leaves out. */
+static const char *without(const struct numbers *numbers)
+{
+    if (numbers->kv_layout == KV_GROW)
+        return "the moment in which a tensor that grows is there twice (one layer's keys or "
+               "values), scales of quantised caches, room for tokens yet to come, the "
+               "allocator's rounding";
+    return "scales of quantised caches, room for tokens yet to come, page tables, the "
+           "allocator's rounding";
+}
+
+static const char *kept_because(const struct estimate_cache *cache, uint64_t kept)
+{
+    bool cut = cache->window && cache->window < cache->context;
+    if (cache->paged && kept != (cut ? cache->window : cache->context))
+        return cut ? " (the window, in whole pages of 16)" : " (in whole pages of 16)";
+    return cut ? " (the window)" : "";
+}
+
 static int cache(const struct command_call *call, struct estimate *estimate, struct text *why)
 {
     struct numbers *numbers = call->options;
     bool own = command_given(call, "kv_heads") || !command_given(call, "heads");
     const char *const names[] = {"layers", own ? "kv_heads" : "heads", "head_dim", "context",
                                  NULL};
-    uint64_t bytes;
+    uint64_t bytes, kept;
     int given = all_given(call, names, why);
     if (given == 0 && (command_given(call, "sequences") || command_given(call, "kv_bits")))
         text_add(why, "--sequences and --kv-bits also need --layers, --kv-heads, --head-dim "
                       "and --context");
     if (given <= 0)
         return why->length ? -1 : 0;
+    numbers->cache.paged = numbers->kv_layout == KV_PAGED;
     if (settle_heads(call, numbers, why) != 0 ||
+        estimate_kept(&numbers->cache, &kept, why) != 0 ||
         estimate_cache(&numbers->cache, &bytes, why) != 0)
         return -1;
     struct figure *figure =
-        add_figure(estimate, "kv_cache", bytes, "computed",
-                   "scales of quantised caches, room for tokens yet to come, pages or doubles "
-                   "of a growing cache, the allocator's rounding");
+        add_figure(estimate, "kv_cache", bytes, "computed", without(numbers));
     const struct estimate_cache *of = &numbers->cache;
     text_addf(&figure->from,
               "2 (key, value) x %" PRIu64 " layers x %" PRIu64 " KV heads%s x %" PRIu64
-              " x %" PRIu64 " tokens x %" PRIu64 " sequences x %" PRIu64 " bits",
+              " x %" PRIu64 " tokens%s x %" PRIu64 " sequences x %" PRIu64 " bits",
               of->layers, of->kv_heads, own ? "" : " (kv-heads not given: as many as heads)",
-              of->head_dim, of->context, of->sequences, of->bits);
+              of->head_dim, kept, kept_because(of, kept), of->sequences, of->bits);
     return 0;
 }
 

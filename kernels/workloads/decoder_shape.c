@@ -245,11 +245,9 @@ void decoder_estimate(const struct point *point, int dtype, const void *options,
                                                   point->value[DIMENSION_generated].value,
                                        .sequences = point->value[DIMENSION_batch].value *
                                                     point->value[DIMENSION_sequences].value,
+                                       .window = of->kv_window,
+                                       .paged = of->kv_layout == KV_PAGED,
                                        .bits = bits};
-        if (of->kv_window && of->kv_window < cache.context)
-            cache.context = of->kv_window;
-        if (of->kv_layout == KV_PAGED)
-            cache.context = (cache.context + PAGE_TOKENS - 1) / PAGE_TOKENS * PAGE_TOKENS;
         if (estimate_weights(model_config_parameters(&shape), bits, &bytes, &why) == 0)
             *weights = reading_of(bytes);
         if (estimate_cache(&cache, &bytes, &why) == 0)

@@ -54,9 +54,22 @@ for bad in "--parameters 7e9 --bits 16" "--parameters -1 --bits 16" "--parameter
 done
 
 # what is to come says so
-for later in "--window 4096" "--kv-layout paged" "--model ."; do
-    # shellcheck disable=SC2086
-    expect 1 estimate --layers 1 --kv-heads 1 --head-dim 1 --context 1 $later
-    has err "not yet"
-    is_empty out
-done
+expect 1 estimate --layers 1 --kv-heads 1 --head-dim 1 --context 1 --model .
+has err "not yet"
+is_empty out
+
+# layouts and windows: what is kept decides
+expect 0 estimate --layers 32 --kv-heads 8 --head-dim 128 --context 8192 --window 4096
+has out "536870912 bytes"
+has out "4096 tokens (the window)"
+expect 0 estimate --layers 32 --kv-heads 8 --head-dim 128 --context 8192 --window 8192
+has out "1073741824 bytes"
+expect 0 estimate --layers 32 --kv-heads 8 --head-dim 128 --context 8193 --kv-layout paged
+has out "1075838976 bytes" # 513 pages
+has out "8208 tokens (in whole pages of 16)"
+expect 0 estimate --layers 1 --kv-heads 1 --head-dim 1 --context 100 --window 17 --kv-layout paged
+has out "128 bytes"
+has out "the window, in whole pages of 16"
+expect 0 estimate --layers 32 --kv-heads 8 --head-dim 128 --context 8193 --kv-layout grow
+has out "1073872896 bytes"
+has out "there twice"

@@ -37,6 +37,43 @@ static void weights_pass_through_large_products(void **state)
     assert_true(weights(UINT64_C(1) << 62, 16) == UINT64_C(1) << 63);
 }
 
+static void kept(uint64_t context, uint64_t window, bool paged, uint64_t tokens)
+{
+    const struct estimate_cache cache = {.layers = 3,
+                                         .kv_heads = 2,
+                                         .head_dim = 5,
+                                         .context = context,
+                                         .window = window,
+                                         .paged = paged,
+                                         .sequences = 7,
+                                         .bits = 16};
+    struct text why = TEXT_INIT;
+    uint64_t bytes = 0, count = 0;
+    assert_int_equal(estimate_kept(&cache, &count, &why), 0);
+    assert_true(count == tokens);
+    assert_int_equal(estimate_cache(&cache, &bytes, &why), 0);
+    assert_true(bytes == 2 * 3 * 2 * 5 * 7 * 2 * tokens);
+    text_release(&why);
+}
+
+static void layouts_and_windows_decide_what_is_kept(void **state)
+{
+    (void)state;
+    kept(100, 0, false, 100);
+    kept(100, 0, true, 112);
+    kept(96, 0, true, 96);
+    kept(100, 17, false, 17);
+    kept(100, 17, true, 32);
+    kept(100, 100, false, 100);
+    kept(100, 101, false, 100);
+    const struct estimate_cache endless = {.context = UINT64_MAX, .paged = true};
+    struct text why = TEXT_INIT;
+    uint64_t tokens = 17;
+    assert_int_equal(estimate_kept(&endless, &tokens, &why), -1);
+    assert_true(tokens == 17 && why.length > 0);
+    text_release(&why);
+}
+
 static void overflow_is_an_error_and_leaves_the_result(void **state)
 {
     struct text why = TEXT_INIT;
@@ -86,6 +123,7 @@ static void a_cache_is_counted_by_key_value_heads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_and_windows_decide_what_is_kept),
         cmocka_unit_test(weights_are_exact),
         cmocka_unit_test(weights_pass_through_large_products),
         cmocka_unit_test(overflow_is_an_error_and_leaves_the_result),
