@@ -35,14 +35,17 @@ swept() {
 }
 for repeats in ${3:-1 10}; do
     study "s$repeats.ini" $repeats
-    echo "$runs runs, $repeats repeats: $(swept "s$repeats.ini" "r$repeats" -q)"
+    took=$(swept "s$repeats.ini" "r$repeats" -q)
+    echo "$runs runs, $repeats repeats: $took"
     awk -v runs=$runs '/ begin / { n++; t = $2; split(t, p, ":"); s = p[1] * 3600 + p[2] * 60 + p[3]
         if (n == 1) a = s; if (n == int(runs / 10)) b = s
         if (n == runs - int(runs / 10)) c = s; if (n == runs) d = s }
         END { printf "  the first tenth took %d s, the last tenth %d s\n", b - a, d - c }' \
         "r$repeats/events.log"
     echo "  rows.csv has $(wc -l < "r$repeats/rows.csv") lines, $(stat -c %s "r$repeats/rows.csv") bytes"
-    echo "  nothing to do: $(swept "s$repeats.ini" "r$repeats" --resume)"
+    took=$(swept "s$repeats.ini" "r$repeats" --resume)
+    echo "  nothing to do: $took"
     truncate -s -100 "r$repeats/rows.csv"
-    echo "  a torn tail: $(swept "s$repeats.ini" "r$repeats" --resume)"
+    took=$(swept "s$repeats.ini" "r$repeats" --resume)
+    echo "  a torn tail: $took"
 done
