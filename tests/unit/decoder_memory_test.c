@@ -104,9 +104,6 @@ static void growing_holds_a_tensor_twice(void **state)
     tear_down(&bed);
 }
 
-/* --- refusals
- * --------------------------------------------------------------------------------- */
-
 static void fails_with(struct bed *bed, const char *reason)
 {
     forget(&bed->recorder);
@@ -116,6 +113,31 @@ static void fails_with(struct bed *bed, const char *reason)
         print_error("'%s' lacks '%s'\n", error, reason);
     assert_non_null(strstr(error, reason));
 }
+
+/* As one cycle the same is done, and its result is that of the last decode. */
+static void a_whole_run_gives_the_same(void **state)
+{
+    (void)state;
+    for (int layout = KV_STATIC; layout <= KV_PAGED; layout++) {
+        struct bed bed;
+        shape_by_rule(&bed, layout);
+        run_ok(&bed, "host");
+        double digest = phase_row(&bed, "warm_decode")->cell[COLUMN_result_value].real;
+        bed.setting.whole = true;
+        run_ok(&bed, "host");
+        const struct row *cycle = phase_row(&bed, "cycle");
+        assert_string_equal(row_text(cycle, COLUMN_result_name), "tokens_digest");
+        assert_true(cycle->cell[COLUMN_result_value].real == digest);
+        assert_int_equal(count_of(cycle, COLUMN_tokens), 4 * 6 * (40 + 24));
+        free(bed.options.answer);
+        bed.options.answer = xstrdup(bed.answer);
+        fails_with(&bed, "answer: with phases = split only");
+        tear_down(&bed);
+    }
+}
+
+/* --- refusals
+ * --------------------------------------------------------------------------------- */
 
 static const char one_head[] =
     "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 36, "
@@ -243,6 +265,7 @@ int main(void)
         cmocka_unit_test(counters_are_the_plan_and_add_up),
         cmocka_unit_test(cache_is_as_estimated),
         cmocka_unit_test(growing_holds_a_tensor_twice),
+        cmocka_unit_test(a_whole_run_gives_the_same),
         cmocka_unit_test(bad_weights_are_named),
         cmocka_unit_test(bad_prompts_are_refused),
         cmocka_unit_test(what_cannot_be_is_refused),
