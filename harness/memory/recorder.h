@@ -3,8 +3,8 @@
  *
  * Columns as in a recorded trace and one more, `tag`:
  *     op,id,bytes,stream,address,tag
- * Written out at every phase mark and refusal, so that a child that is killed loses at most what
- * happened since the last one (and its last line may be torn).
+ * Written out at every phase mark and refusal, so that a child that is killed loses at most
+ * what happened since the last one (and its last line may be torn).
  */
 #ifndef HIGHWATER_MEMORY_RECORDER_H
 #define HIGHWATER_MEMORY_RECORDER_H
