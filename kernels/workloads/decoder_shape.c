@@ -49,7 +49,7 @@ const struct option decoder_options[] = {
      .help = "the cache in host memory", .not_yet = "not yet"},
     {"weight_format", OPTION_CHOICE, AT(weight_format), .choices = formats, .fallback = "same",
      .help = "of stored weights; same: the dtype"},
-    {NULL},
+    {.name = NULL},
 };
 
 const char decoder_rule[] =
