@@ -7,7 +7,8 @@ total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits 2> /de
 [ "${total:-0}" -ge 130000 ] || { echo "skipped: no device of 130 GB"; exit 77; }
 cc -O2 -o cuda_card "$HIGHWATER_SOURCE/tests/bench/cuda_card.c" -ldl
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-fail() { echo "FAILED $*"; exit 1; }
+driver=
+fail() { echo "FAILED $*"; [ -z "$driver" ] || kill "$driver"; exit 1; }
 # cell FOLDER RUN PHASE COLUMN: of the first such row
 cell() {
     "$HIGHWATER_TEST_BIN/cells" "$1/rows.csv" "$4" run="$2" phase="$3" | head -n 1
@@ -56,7 +57,7 @@ echo "boundary: $runs runs"
 study killed 40 '[sweep batch]' 'values = 1000, 1190' > killed.ini
 "$bin/highwater" sweep killed.ini --results killed 2> killed.err &
 driver=$!
-until_used 98000
+until_used 95000 # MiB: 100 GB
 pkill -9 -x highwater-workl || fail "no child to kill"
 wait $driver || fail "killed: exit $?: $(cat killed.err)"
 [ "$(cell killed r-batch-1000-t1 run status)" = crashed ] || fail "status $(cell killed r-batch-1000-t1 run status)"
