@@ -127,9 +127,26 @@ tree() { # PID: it and all below it
     for child in $(pgrep -P "$1"); do tree "$child"; done
 }
 foreign='libcuda\.|libcudart|libcublas|libcupti|libnvrtc|libnvidia'
-mapped() { # PID: what of CUDA it has mapped beside libnvidia-ml
-    grep -oE "[^/]*($foreign)[^ ]*" "/proc/$1/maps" 2> /dev/null | grep -v '^libnvidia-ml' | sort -u |
-        tr '\n' ' '
+cat > "$folder/nvml_brings.c" << 'EOT'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    void *nvml = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    int (*init)(void) = nvml ? (int (*)(void))dlsym(nvml, "nvmlInit_v2") : NULL;
+    char line[4096];
+    FILE *maps = init && init() == 0 ? fopen("/proc/self/maps", "r") : NULL;
+    while (maps && fgets(line, sizeof line, maps))
+        fputs(line, stdout);
+    return maps ? 0 : 1;
+}
+EOT
+libraries() { grep -oE "[^/]*($foreign)[^ ]*" | sort -u; } # of maps on standard input
+# nvmlInit of some drivers maps libcuda for itself, into every program that only initialises NVML.
+${CC:-cc} -O2 "$folder/nvml_brings.c" -o "$folder/nvml_brings" -ldl &&
+    "$folder/nvml_brings" | libraries > "$folder/nvml_own"
+mapped() { # PID: what of CUDA it has mapped beside NVML and what NVML alone maps
+    libraries < "/proc/$1/maps" 2> /dev/null | grep -vxFf "$folder/nvml_own" | tr '\n' ' '
 }
 ticks() { sed 's/.*) //' "/proc/$1/stat" 2> /dev/null | awk '{ print $12 + $13 }'; }
 
@@ -196,7 +213,8 @@ judge_watched() {
     judge "$(is "$(wc -l < "$folder/seen.observers")" 0)" "driver, mpirun and ranks are on no card"
     judge "$(is "$(sort -u "$folder/maps.wrong" | wc -l)$(sort -u "$folder/maps.seen" | tr '\n' ' ')" \
         "0highwater highwater-rank mpirun ")" "maps of $(sort -u "$folder/maps.seen" | tr '\n' ' '):" \
-        "no CUDA but libnvidia-ml ($(sort -u "$folder/maps.wrong" | tr '\n' ';'))"
+        "no CUDA but what NVML alone maps: $(tr '\n' ' ' < "$folder/nvml_own")($(sort -u "$folder/maps.wrong" |
+            tr '\n' ';'))"
     awk -v hz="$(getconf CLK_TCK)" '{ if (!($1 in t)) { t[$1] = $2; c[$1] = $3 } e[$1] = $2; d[$1] = $3 }
         END { for (p in t) if (e[p] - t[p] > 2e9)
             printf "      a rank: %.2f %% of a core over %.1f s, samples included\n",
