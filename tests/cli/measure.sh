@@ -93,3 +93,10 @@ if [ "$(id -u)" = 0 ]; then
     expect 1 measure --device simulated --capacity 1GiB $point -o refused.json
     has err root
 fi
+
+# nothing of a run is kept, so there is no place for a recording
+# shellcheck disable=SC2086
+expect 1 measure --device simulated --capacity 1GiB --workload dense $measure_consent \
+    --set device.trace=always
+has err "device.trace"
+is_empty out
