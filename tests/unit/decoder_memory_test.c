@@ -104,6 +104,32 @@ static void growing_holds_a_tensor_twice(void **state)
     tear_down(&bed);
 }
 
+/* Eight billion parameters in two bytes: prefill needs at most a tenth more than weights and
+ * cache, and to the byte what its tensors are: the stream, queries with keys and values, and
+ * the norm or the attention's output. */
+static void prefill_needs_little_more(void **state)
+{
+    static const uint64_t points[][2] = {{1, 8192}, {8, 8192}, {32, 2048}};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct bed bed;
+        struct reading weights, kv;
+        set_up(&bed, "", points[i][0], 1, points[i][1], 16);
+        bed.setting.dtype = DTYPE_bfloat16;
+        run_ok(&bed, "simulated");
+        decoder_estimate(&bed.setting.point, DTYPE_bfloat16, &bed.options, &weights, &kv);
+        const struct row *row = phase_row(&bed, "cold_prefill");
+        uint64_t peak = count_of(row, COLUMN_allocated_peak_bytes);
+        assert_true(peak <= (weights.value + kv.value) / 10 * 11);
+        uint64_t tokens = points[i][0] * points[i][1];
+        uint64_t attention = tokens * 2 * (4096 + 4096 + 6144);
+        uint64_t mlp = tokens * 2 * 4096 + UINT64_C(8192) * 2 * (4096 + 2 * 14336);
+        assert_int_equal(count_of(row, COLUMN_peak_activations_bytes),
+                         attention > mlp ? attention : mlp);
+        tear_down(&bed);
+    }
+}
+
 static void fails_with(struct bed *bed, const char *reason)
 {
     forget(&bed->recorder);
@@ -265,6 +291,7 @@ int main(void)
         cmocka_unit_test(counters_are_the_plan_and_add_up),
         cmocka_unit_test(cache_is_as_estimated),
         cmocka_unit_test(growing_holds_a_tensor_twice),
+        cmocka_unit_test(prefill_needs_little_more),
         cmocka_unit_test(a_whole_run_gives_the_same),
         cmocka_unit_test(bad_weights_are_named),
         cmocka_unit_test(bad_prompts_are_refused),
