@@ -110,6 +110,11 @@ enum outcome allocator_alloc(struct allocator *allocator, uint64_t bytes, uint64
     return outcome;
 }
 
+bool allocator_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream)
+{
+    return allocator->ops->has_room && allocator->ops->has_room(allocator, bytes, stream);
+}
+
 void allocator_free_piece(struct allocator *allocator, struct piece *piece)
 {
     assert(piece->allocated);

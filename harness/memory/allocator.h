@@ -81,6 +81,8 @@ int allocator_open(struct allocator **allocator, const char *name, struct device
  * 2^60 bytes or more are refused before the allocator sees them, in the device's name. */
 enum outcome allocator_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
                              struct block *block, struct refusal *refusal) MUST_CHECK;
+/* Would such a request be served from what is cached? */
+bool allocator_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream);
 void allocator_free(struct allocator *allocator, struct block *block);
 /* The same for those who hold very many blocks and keep only this of each (never NULL). */
 void allocator_free_piece(struct allocator *allocator, struct piece *piece);

@@ -14,6 +14,8 @@ struct allocator_ops {
     /* The struct is zeroed but for its base. -1: reason; what was begun is undone. */
     int (*open)(struct allocator *allocator, const struct allocator_setting *setting,
                 struct text *why);
+    /* Would it be served without asking the device? NULL: never. */
+    bool (*has_room)(struct allocator *allocator, uint64_t bytes, uint64_t stream);
     enum outcome (*alloc)(struct allocator *allocator, uint64_t bytes, uint64_t stream,
                           struct piece **piece, struct refusal *refusal);
     void (*free)(struct allocator *allocator, struct piece *piece);

@@ -61,11 +61,9 @@ static struct piece *prefer_hole(const struct shelf *shelf, struct piece *piece)
 }
 
 /* Best fit. The oversize rules judge the one candidate; later ones are not tried. */
-static struct piece *search(struct caching *c, const struct want *want)
+static struct piece *find(const struct caching *c, const struct want *want)
 {
-    struct shelf *shelf = want->shelf;
-    if (collects_garbage(c))
-        shelf->pool->searches++;
+    const struct shelf *shelf = want->shelf;
     struct piece *piece = piece_bins_at_least(&shelf->free, want->size);
     if (piece && c->expandable)
         piece = prefer_hole(shelf, piece);
@@ -75,7 +73,16 @@ static struct piece *search(struct caching *c, const struct want *want)
         return NULL;
     if (want->size >= c->max_split && piece->size - want->size >= c->max_non_split_rounding)
         return NULL;
-    piece_bins_remove(&shelf->free, piece);
+    return piece;
+}
+
+static struct piece *search(struct caching *c, const struct want *want)
+{
+    if (collects_garbage(c))
+        want->shelf->pool->searches++;
+    struct piece *piece = find(c, want);
+    if (piece)
+        piece_bins_remove(&want->shelf->free, piece);
     return piece;
 }
 
@@ -146,16 +153,29 @@ static struct piece *hand_out(struct caching *c, const struct want *want, struct
     return piece;
 }
 
+static struct want want_of(struct caching *c, uint64_t bytes, uint64_t stream,
+                           struct refusal *refusal)
+{
+    const uint64_t size = rounding_apply(&c->rounding, bytes);
+    struct pool *pool = size <= SMALL_LIMIT ? &c->small : &c->large;
+    const uint64_t segment = pool->small        ? SMALL_SEGMENT
+                             : size < MID_LIMIT ? LARGE_SEGMENT
+                                                : round_up(size, LARGE_ROUND);
+    return (struct want){size, segment, shelf_of(c, pool, stream), refusal};
+}
+
+bool caching_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream)
+{
+    struct caching *c = (struct caching *)allocator;
+    const struct want want = want_of(c, bytes, stream, NULL);
+    return find(c, &want) != NULL;
+}
+
 enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
                            struct piece **out, struct refusal *refusal)
 {
     struct caching *c = (struct caching *)allocator;
-    struct want want = {.size = rounding_apply(&c->rounding, bytes), .refusal = refusal};
-    struct pool *pool = want.size <= SMALL_LIMIT ? &c->small : &c->large;
-    want.segment = pool->small              ? SMALL_SEGMENT
-                   : want.size < MID_LIMIT ? LARGE_SEGMENT
-                                           : round_up(want.size, LARGE_ROUND);
-    want.shelf = shelf_of(c, pool, stream);
+    const struct want want = want_of(c, bytes, stream, refusal);
     struct piece *piece = search(c, &want);
     if (!piece) {
         const enum outcome outcome = obtain(c, &want, &piece);
@@ -252,6 +272,7 @@ const struct allocator_ops allocator_caching = {
     .size = sizeof(struct caching),
     .reserved_known = true,
     .open = caching_open,
+    .has_room = caching_has_room,
     .alloc = caching_alloc,
     .free = caching_free,
     .empty_cache = caching_empty_cache,

@@ -74,6 +74,7 @@ void caching_count_reserved(struct caching *caching, struct pool *pool, uint64_t
 void caching_uncount_reserved(struct caching *caching, struct pool *pool, uint64_t bytes);
 int caching_open(struct allocator *allocator, const struct allocator_setting *setting,
                  struct text *why);
+bool caching_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream);
 enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
                            struct piece **piece, struct refusal *refusal);
 void caching_free(struct allocator *allocator, struct piece *piece);

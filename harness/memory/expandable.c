@@ -214,6 +214,7 @@ const struct allocator_ops allocator_expandable = {
     .size = sizeof(struct caching),
     .reserved_known = true,
     .open = expandable_open,
+    .has_room = caching_has_room,
     .alloc = caching_alloc,
     .free = caching_free,
     .empty_cache = caching_empty_cache,

@@ -179,9 +179,9 @@ void memory_free(struct memory *m, struct block *block, enum tag tag)
 
 void memory_empty_cache(struct memory *m)
 {
-    allocator_empty_cache(m->allocator);
-    if (m->recorder)
+    if (m->recorder) /* first: its segment events stand behind its line */
         recorder_mark(m->recorder, "empty_cache", NULL);
+    allocator_empty_cache(m->allocator);
     publish(m);
 }
 

@@ -82,16 +82,15 @@ void recorded_at(struct recorded *r, uint64_t line, bool is_refused)
     r->refused = is_refused;
 }
 
-bool recorded_emptied(const struct recorded *r, uint64_t line, bool allocates, bool is_refused)
+bool recorded_emptied(const struct recorded *r, uint64_t line, bool asks)
 {
     const struct segment_record *records = r->segments->records;
     size_t i = r->next;
-    if (i == r->segments->count || records[i].after > line || !gives_back(&records[i].event) ||
-        is_refused)
+    if (i == r->segments->count || records[i].after > line || !gives_back(&records[i].event))
         return false;
-    while (allocates && i < r->segments->count && records[i].after <= line) {
+    while (asks && i < r->segments->count && records[i].after <= line) {
         if (!gives_back(&records[i].event))
-            return false; /* the ladder, or garbage collection */
+            return false; /* given back, then taken: it was the request */
         i++;
     }
     return true;

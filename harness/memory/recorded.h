@@ -28,10 +28,10 @@ void recorded_open(struct recorded *recorded, const struct segment_records *segm
 void recorded_close(struct recorded *recorded);
 /* Before a line of the trace is replayed. */
 void recorded_at(struct recorded *recorded, uint64_t line, bool refused);
-/* Segments were given back here although nothing in the trace asks for it: an empty_cache that was
- * not marked. `allocates`: the line is an alloc or oom, whose ladder may explain it. */
-bool recorded_emptied(const struct recorded *recorded, uint64_t line, bool allocates,
-                      bool refused);
+/* Were segments given back at this line, which nothing in the trace asks for: an empty_cache that was
+ * not marked? `asks`: the line is a request that has to ask the device, so that garbage collection
+ * or the failure ladder may explain it. */
+bool recorded_emptied(const struct recorded *recorded, uint64_t line, bool asks);
 /* For allocator_listen. */
 void recorded_hear(void *recorded, const struct segment_event *event);
 /* After the last line: what was recorded and not done is a difference too. */

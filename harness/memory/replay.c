@@ -181,13 +181,18 @@ static void play(struct player *p, const struct trace_event *event, uint64_t lin
     }
 }
 
+static bool asks_device(struct player *p, const struct trace_event *event)
+{
+    return !allocator_has_room(p->allocator, event->bytes, stream_of(p, event));
+}
+
 /* Segment events of an empty_cache stand behind its line, those of a request before it. */
 static void follow_recording(struct player *p, const struct trace_event *event, uint64_t line)
 {
     const bool refused = event->op == TRACE_OOM;
-    const bool allocates = event->op == TRACE_ALLOC || refused;
     recorded_at(&p->recorded, line, false);
-    if (recorded_emptied(&p->recorded, line, allocates, refused))
+    if (!refused &&
+        recorded_emptied(&p->recorded, line, event->op == TRACE_ALLOC && asks_device(p, event)))
         allocator_empty_cache(p->allocator);
     recorded_at(&p->recorded, event->op == TRACE_EMPTY_CACHE ? line + 1 : line, refused);
 }

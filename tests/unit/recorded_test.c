@@ -91,7 +91,6 @@ static void make_line(struct maker *maker, const struct making *making, uint64_t
         add(maker, TRACE_EMPTY_CACHE);
         allocator_empty_cache(maker->allocator);
     } else if (maker->live[slot]) {
-        /* before a request it could not be told from the failure ladder */
         if (making->unmarked && random % 47 == 0)
             allocator_empty_cache(maker->allocator);
         allocator_free_piece(maker->allocator, maker->live[slot]);
@@ -99,7 +98,12 @@ static void make_line(struct maker *maker, const struct making *making, uint64_t
         add(maker, TRACE_FREE)->slot = slot;
     } else {
         const uint64_t bytes = ((random >> 40) % 4096 + 1) << ((random >> 20) % 15);
-        make_request(maker, slot, bytes, (random >> 60) % 3);
+        const uint64_t stream = (random >> 60) % 3;
+        /* before a request that needs a segment it could not be told from the failure ladder */
+        if (making->unmarked && random % 53 == 0 &&
+            allocator_has_room(maker->allocator, bytes, maker->handles[stream]))
+            allocator_empty_cache(maker->allocator);
+        make_request(maker, slot, bytes, stream);
     }
 }
 
