@@ -11,6 +11,14 @@ steps=${STEPS:-16}
 repeats=${REPEATS:-5}
 ls /dev/nvidia[0-9]* > /dev/null 2>&1 || { echo "skipped: no device"; exit 77; }
 "$workload" --describe | grep -q '"cuda"' || { echo "skipped: built without CUDA"; exit 77; }
+# What another process does on the card would be in every figure.
+busy() { nvidia-smi --query-compute-apps=pid --format=csv,noheader 2> /dev/null | grep -q .; }
+waited=0
+while busy && [ $waited -lt 60 ]; do
+    sleep 1
+    waited=$((waited + 1))
+done
+if busy; then echo "the card is in use by others: the figures below are not its own"; fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
