@@ -27,20 +27,44 @@ static const char *const ties_names[] = {"auto", "recorded", "chunk-model", "seg
 
 #define AT(member) .offset = offsetof(struct replay_options, member)
 static const struct option replay_options[] = {
-    {.name = "segments", .type = OPTION_TEXT, AT(segments), .fallback = "",
+    {.name = "segments",
+     .type = OPTION_TEXT,
+     AT(segments),
+     .fallback = "",
      .help = "FILE: what the recorded allocator asked its device, with addresses"},
-    {.name = "allocator", .type = OPTION_CHOICE, AT(allocator), .choices = allocator_names,
-     .fallback = "caching", .help = "which one plays the recording"},
-    {.name = "capacity", .type = OPTION_MAYBE_SIZE, AT(capacity), .fallback = "",
+    {.name = "allocator",
+     .type = OPTION_CHOICE,
+     AT(allocator),
+     .choices = allocator_names,
+     .fallback = "caching",
+     .help = "which one plays the recording"},
+    {.name = "capacity",
+     .type = OPTION_MAYBE_SIZE,
+     AT(capacity),
+     .fallback = "",
      .help = "SIZE: the allocator's limit; none: the whole device"},
-    {.name = "device_total", .type = OPTION_SIZE, AT(device_total), .minimum = 1,
-     .maximum = (uint64_t)1 << 60, .fallback = RECORDED_TOTAL,
+    {.name = "device_total",
+     .type = OPTION_SIZE,
+     AT(device_total),
+     .minimum = 1,
+     .maximum = (uint64_t)1 << 60,
+     .fallback = RECORDED_TOTAL,
      .help = "SIZE: what the simulated device has in all"},
-    {.name = "ties", .type = OPTION_CHOICE, AT(ties), .choices = ties_names,
-     .fallback = "auto", .help = "which of equally large free blocks is taken"},
-    {.name = "check", .type = OPTION_TEXT, AT(check), .fallback = "",
+    {.name = "ties",
+     .type = OPTION_CHOICE,
+     AT(ties),
+     .choices = ties_names,
+     .fallback = "auto",
+     .help = "which of equally large free blocks is taken"},
+    {.name = "check",
+     .type = OPTION_TEXT,
+     AT(check),
+     .fallback = "",
      .help = "EXPECTED.csv: print what differs from it, and exit 1"},
-    {.name = "fit", .type = OPTION_FLAG, AT(fit), .fallback = "no",
+    {.name = "fit",
+     .type = OPTION_FLAG,
+     AT(fit),
+     .fallback = "no",
      .help = "find the smallest capacity that refuses nothing"},
     {.name = NULL},
 };
@@ -94,7 +118,7 @@ static void note_ties(enum replay_ties ties)
         log_note("of equally large free blocks the oldest segment's is taken, as in studies");
 }
 
-/* --- output ------------------------------------------------------------------------------ */
+/* --- output --- */
 
 static void add_csv_name(struct text *out, const char *name)
 {
@@ -125,7 +149,8 @@ static void print_csv(const struct replay_result *result, struct text *out)
     }
 }
 
-static struct json *document(const struct replay_options *o, const struct replay_setting *setting)
+static struct json *document(const struct replay_options *o,
+                             const struct replay_setting *setting)
 {
     struct json *object = json_make_object(), *settings = json_make_object();
     json_set_text(object, "evidence", "computed");
@@ -162,7 +187,7 @@ static void print_json(const struct replay_options *o, const struct replay_setti
     json_release(object);
 }
 
-/* --- work --------------------------------------------------------------------------------- */
+/* --- work --- */
 
 static void tell_refusals(const struct replay_result *result)
 {
@@ -172,7 +197,8 @@ static void tell_refusals(const struct replay_result *result)
                  result->refusals, result->first_refusal, result->refusal.bytes,
                  result->refusal.by);
     if (result->served)
-        log_note("%" PRIu64 " requests that the recording shows refused found a free block here",
+        log_note("%" PRIu64
+                 " requests that the recording shows refused found a free block here",
                  result->served);
 }
 
@@ -282,7 +308,8 @@ static int run(struct command_call *call)
 
 static const struct option_part parts[] = {
     {.table = replay_options},
-    {.title = "allocator options", .table = allocator_options,
+    {.title = "allocator options",
+     .table = allocator_options,
      .offset = offsetof(struct replay_options, setting)},
     {.title = "output", .table = output_options, .offset = offsetof(struct replay_options, to)},
     {.table = NULL},
@@ -293,9 +320,10 @@ const struct command command_replay = {
     .operands = "TRACE.csv",
     .operand_min = 1,
     .operand_max = 1,
-    .about = "  A trace has the columns op,id,bytes,stream,address (alloc, free, oom, empty_cache,\n"
-             "  begin and end of a phase). Out come, per phase, the allocator's figures as CSV.\n"
-             "  All of it is computed; nothing is observed.",
+    .about =
+        "  A trace has the columns op,id,bytes,stream,address (alloc, free, oom, empty_cache,\n"
+        "  begin and end of a phase). Out come, per phase, the allocator's figures as CSV.\n"
+        "  All of it is computed; nothing is observed.",
     .output = "output",
     .options_size = sizeof(struct replay_options),
     .parts = parts,

@@ -1,5 +1,5 @@
-/* address: where a simulated device puts segments. Absolute values mean nothing; only their order
- * does, and only to an allocator that breaks ties by address.
+/* address: where a simulated device puts segments. Absolute values mean nothing; only their
+ * order does, and only to an allocator that breaks ties by address.
  */
 #ifndef HIGHWATER_MEMORY_ADDRESS_H
 #define HIGHWATER_MEMORY_ADDRESS_H
@@ -24,8 +24,8 @@ struct ascending {
 };
 void ascending_init(struct ascending *ascending);
 
-/* The chunk model: chunks of 32 MiB multiples, taken top down and filled bottom up, as seen on an
- * H200. Reservations as in ascending. Give it back with chunk_model_close. */
+/* The chunk model: chunks of 32 MiB multiples, taken top down and filled bottom up, as seen on
+ * an H200. Reservations as in ascending. Give it back with chunk_model_close. */
 struct address_policy *chunk_model_open(void) MUST_CHECK;
 void chunk_model_close(struct address_policy *policy);
 

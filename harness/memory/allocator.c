@@ -16,16 +16,26 @@ const char *const segment_action_names[] = {"segment_alloc", "segment_free", "se
 #define AT(member) offsetof(struct allocator_setting, member)
 #define MIB ((uint64_t)1 << 20)
 const struct option allocator_options[] = {
-    {.name = "roundup_power2_divisions", .type = OPTION_TEXT, .fallback = "0",
+    {.name = "roundup_power2_divisions",
+     .type = OPTION_TEXT,
+     .fallback = "0",
      .offset = AT(roundup_power2_divisions),
      .help = "N, or [MIB:N,...,>:N]: round requests up to N steps between powers of two"},
-    {.name = "max_split_size", .type = OPTION_MAYBE_SIZE, .fallback = "",
-     .offset = AT(max_split_size), .minimum = 20 * MIB,
+    {.name = "max_split_size",
+     .type = OPTION_MAYBE_SIZE,
+     .fallback = "",
+     .offset = AT(max_split_size),
+     .minimum = 20 * MIB,
      .help = "SIZE: larger free blocks are never split; at least 20MiB"},
-    {.name = "max_non_split_rounding", .type = OPTION_MAYBE_SIZE, .fallback = "",
-     .offset = AT(max_non_split_rounding), .minimum = 20 * MIB,
+    {.name = "max_non_split_rounding",
+     .type = OPTION_MAYBE_SIZE,
+     .fallback = "",
+     .offset = AT(max_non_split_rounding),
+     .minimum = 20 * MIB,
      .help = "SIZE: an unsplit block may be this much larger than asked; at least 20MiB"},
-    {.name = "garbage_collection_threshold", .type = OPTION_REAL, .fallback = "0",
+    {.name = "garbage_collection_threshold",
+     .type = OPTION_REAL,
+     .fallback = "0",
      .offset = AT(garbage_collection_threshold),
      .help = "F below 1: share of the limit above which old cached segments are given back"},
     {.name = NULL},
@@ -186,8 +196,8 @@ void allocator_check(const struct allocator *allocator)
 
 uint64_t allocator_close(struct allocator *allocator)
 {
-    /* Blocks that are still out go too: the device must not be left holding them. A free may drop
-     * pieces but makes none, so that one walk meets them all. */
+    /* Blocks that are still out go too: the device must not be left holding them. A free may
+     * drop pieces but makes none, so that one walk meets them all. */
     const uint64_t left = allocator->statistics.all.allocations.current;
     struct piece *p = NULL;
     while (left && (p = piece_store_next(&allocator->store, p))) {

@@ -1,5 +1,5 @@
-/* allocator: blocks out of segments. A row each in one table: caching (PyTorch's algorithm, ties
- * broken by segment order unless a replay says otherwise), expandable, async, direct.
+/* allocator: blocks out of segments. A row each in one table: caching (PyTorch's algorithm,
+ * ties broken by segment order unless a replay says otherwise), expandable, async, direct.
  *
  * Not thread-safe; one allocator per device. Sizes in bytes.
  */
@@ -17,18 +17,18 @@ enum tie_break {
 
 /* The settings of [device] that concern allocators, also long options of `replay`. */
 struct allocator_setting {
-    char *roundup_power2_divisions;      /* N, or a list "[64:8,256:4,>:1]"; NULL, "0": off */
-    struct reading max_split_size;       /* missing: off */
+    char *roundup_power2_divisions;        /* N, or a list "[64:8,256:4,>:1]"; NULL, "0": off */
+    struct reading max_split_size;         /* missing: off */
     struct reading max_non_split_rounding; /* missing: 20 MiB */
-    double garbage_collection_threshold; /* 0: off; works only together with a limit */
-    struct reading limit;                /* most bytes reserved; missing: none. Not in the table */
-    enum tie_break tie_break;            /* not a study key */
-    bool check;                          /* tests: allocator_check after every operation */
+    double garbage_collection_threshold;   /* 0: off; works only together with a limit */
+    struct reading limit;     /* most bytes reserved; missing: none. Not in the table */
+    enum tie_break tie_break; /* not a study key */
+    bool check;               /* tests: allocator_check after every operation */
 };
 extern const struct option allocator_options[]; /* for struct allocator_setting */
 
-/* One statistic as PyTorch keeps it: the peak since the last reset, and the sums of all increases
- * and decreases. */
+/* One statistic as PyTorch keeps it: the peak since the last reset, and the sums of all
+ * increases and decreases. */
 struct statistic {
     uint64_t current, peak, allocated, freed;
 };
@@ -37,7 +37,7 @@ struct pool_statistics {
     struct statistic allocations, segments, actives, inactive_splits;        /* counts */
 };
 struct allocator_statistics {
-    struct pool_statistics all, small, large; /* direct and async: only `all` */
+    struct pool_statistics all, small, large;                 /* direct and async: only `all` */
     struct statistic oversize_allocations, oversize_segments; /* counts */
     uint64_t alloc_retries, ooms, device_allocs, device_frees, syncs;
     uint64_t reserved_at_allocated_peak;
@@ -47,9 +47,9 @@ struct allocator_statistics {
 
 /* What the last refusal was about. */
 struct refusal {
-    char by[8];           /* device, limit, host */
-    uint64_t bytes;       /* of the request made to the refuser */
-    struct reading free;  /* at the refuser at that moment */
+    char by[8];          /* device, limit, host */
+    uint64_t bytes;      /* of the request made to the refuser */
+    struct reading free; /* at the refuser at that moment */
 };
 
 /* What an allocator asked of its device, as it happens: for replay and recording. */
@@ -65,13 +65,14 @@ struct piece;
 
 struct block {
     uint64_t address;
-    uint64_t size;      /* handed out, after rounding */
-    uint64_t requested; /* asked for */
+    uint64_t size;       /* handed out, after rounding */
+    uint64_t requested;  /* asked for */
     struct piece *piece; /* the allocator's own: enough to free it */
-    uint64_t id;        /* memory's own: its number in a recording */
+    uint64_t id;         /* memory's own: its number in a recording */
 };
 
-/* NULL-terminated names of the table, in its order; also the choices of the option `allocator`. */
+/* NULL-terminated names of the table, in its order; also the choices of the option `allocator`.
+ */
 extern const char *const allocator_names[];
 
 /* -1: unknown name, a setting out of range, or a device that has no means for it. */
@@ -93,10 +94,12 @@ const struct allocator_statistics *allocator_read(struct allocator *allocator);
 /* `heard` is called for every segment obtained, given back, mapped or unmapped. */
 void allocator_listen(struct allocator *allocator,
                       void (*heard)(void *user, const struct segment_event *event), void *user);
-const char *allocator_counter_source(const struct allocator *allocator); /* highwater.caching … */
+const char *
+allocator_counter_source(const struct allocator *allocator); /* highwater.caching … */
 /* Aborts unless the invariants hold (blocks tile segments, free lists agree, sums agree). */
 void allocator_check(const struct allocator *allocator);
-/* Gives everything back. Blocks still handed out are a bug of the caller: returns their count. */
+/* Gives everything back. Blocks still handed out are a bug of the caller: returns their count.
+ */
 uint64_t allocator_close(struct allocator *allocator);
 
 #endif

@@ -9,7 +9,7 @@
 
 struct allocator_ops {
     const char *counter_source; /* highwater.NAME */
-    size_t size; /* of the struct that embeds struct allocator first */
+    size_t size;                /* of the struct that embeds struct allocator first */
     bool reserved_known, reserved_is_upper_bound;
     /* The struct is zeroed but for its base. -1: reason; what was begun is undone. */
     int (*open)(struct allocator *allocator, const struct allocator_setting *setting,

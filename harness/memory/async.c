@@ -1,6 +1,7 @@
 /* async: the device's own stream-ordered pool, its attributes read as they are. What the pool
  * reserves depends on when frees reach the device, and it takes more than it needs: the peak of
- * reserved is an upper bound of the need. Simulated and host devices have driver_pool.h's model.
+ * reserved is an upper bound of the need. Simulated and host devices have driver_pool.h's
+ * model.
  */
 #include "harness/memory/allocator_parts.h"
 
@@ -26,7 +27,8 @@ static int async_open(struct allocator *allocator, const struct allocator_settin
                       struct text *why)
 {
     if (!allocator->device->ops->pool) {
-        text_addf(why, "the %s device has no stream-ordered pool", allocator->device->ops->name);
+        text_addf(why, "the %s device has no stream-ordered pool",
+                  allocator->device->ops->name);
         return -1;
     }
     ((struct async *)allocator)->limit = setting->limit;

@@ -223,7 +223,8 @@ void caching_free(struct allocator *allocator, struct piece *piece)
 static void read_setting(struct caching *c, const struct allocator_setting *setting)
 {
     struct text ignored = TEXT_INIT;
-    const int result = rounding_parse(setting->roundup_power2_divisions, &c->rounding, &ignored);
+    const int result =
+        rounding_parse(setting->roundup_power2_divisions, &c->rounding, &ignored);
     assert(result == 0); /* allocator_open has checked it */
     (void)result;
     text_release(&ignored);

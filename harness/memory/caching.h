@@ -1,5 +1,6 @@
-/* caching: PyTorch's caching allocator, of the release 2.11 (with another tie-break if asked); for
- * harness/memory only. `expandable` is the same allocator on segments that are mapped by pages.
+/* caching: PyTorch's caching allocator, of the release 2.11 (with another tie-break if asked);
+ * for harness/memory only. `expandable` is the same allocator on segments that are mapped by
+ * pages.
  */
 #ifndef HIGHWATER_MEMORY_CACHING_H
 #define HIGHWATER_MEMORY_CACHING_H
@@ -8,11 +9,11 @@
 #include "harness/memory/rounding.h"
 
 #define MIB ((uint64_t)1 << 20)
-#define SMALL_LIMIT MIB             /* rounded requests up to this go to the small pool */
-#define SMALL_SEGMENT (2 * MIB)     /* what the small pool asks the device for */
-#define LARGE_SEGMENT (20 * MIB)    /* what a large request below MID_LIMIT asks for */
-#define MID_LIMIT (10 * MIB)        /* from here on a request gets its own segment, */
-#define LARGE_ROUND (2 * MIB)       /* rounded up to this */
+#define SMALL_LIMIT MIB          /* rounded requests up to this go to the small pool */
+#define SMALL_SEGMENT (2 * MIB)  /* what the small pool asks the device for */
+#define LARGE_SEGMENT (20 * MIB) /* what a large request below MID_LIMIT asks for */
+#define MID_LIMIT (10 * MIB)     /* from here on a request gets its own segment, */
+#define LARGE_ROUND (2 * MIB)    /* rounded up to this */
 
 /* One range from the device: a segment_alloc, or a reservation whose pages are mapped. */
 struct segment {
@@ -27,12 +28,12 @@ struct shelf {
     struct pool *pool;
     struct piece_bins free;
     struct piece_tree unmapped; /* by address */
-    struct shelf *next;        /* ascending stream handles */
+    struct shelf *next;         /* ascending stream handles */
 };
 
 struct pool {
     bool small;
-    uint64_t page; /* of expandable segments */
+    uint64_t page;     /* of expandable segments */
     uint32_t searches; /* for the ages of garbage collection */
     struct shelf *shelves;
     struct shelf *latest; /* the shelf used last, or NULL */
@@ -80,8 +81,8 @@ enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t
 void caching_free(struct allocator *allocator, struct piece *piece);
 void caching_close(struct allocator *allocator);
 
-/* caching_segment.c: one try to get memory from the device. OUTCOME_OK: *piece is mapped, free and
- * in no set. */
+/* caching_segment.c: one try to get memory from the device. OUTCOME_OK: *piece is mapped, free
+ * and in no set. */
 enum outcome caching_try(struct caching *caching, const struct want *want,
                          struct piece **piece) MUST_CHECK;
 /* Gives a whole segment back; the piece is in its shelf. */

@@ -60,8 +60,8 @@ void caching_collect_garbage(struct caching *c)
         freed = collect_round(c, &c->large, &ages);
 }
 
-/* One block that is large enough, or else several, largest first. What was freed before a failure
- * stays freed. */
+/* One block that is large enough, or else several, largest first. What was freed before a
+ * failure stays freed. */
 bool caching_release_oversize(struct caching *c, const struct want *want)
 {
     struct piece_bins *set = &want->shelf->free;
@@ -84,7 +84,8 @@ bool caching_release_oversize(struct caching *c, const struct want *want)
     return released >= key;
 }
 
-/* Segments are given back while walking; pages of expandable ones after the walk, in its order. */
+/* Segments are given back while walking; pages of expandable ones after the walk, in its order.
+ */
 static void release_pool(struct caching *c, struct pool *pool)
 {
     struct piece **collected = NULL;

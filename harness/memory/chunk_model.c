@@ -1,5 +1,6 @@
 /* The chunk model: where CUDA's driver put segments on an H200, fitted to recordings. Chunks of
- * address space are taken from the top down and filled from the bottom up, the newest chunk first.
+ * address space are taken from the top down and filled from the bottom up, the newest chunk
+ * first.
  */
 #include "harness/memory/address.h"
 #include "harness/memory/rounding.h"
@@ -17,7 +18,7 @@ struct range {
 
 struct chunk {
     uint64_t start, end;
-    uint64_t live; /* segments */
+    uint64_t live;      /* segments */
     struct range *free; /* by address */
     struct chunk *newer, *older;
     struct chunk *above, *below;
@@ -55,8 +56,8 @@ static bool place_in(struct chunk *chunk, uint64_t bytes, uint64_t *address)
     return true;
 }
 
-/* The top of the highest gap that leaves 32 MiB more than needed: the driver asks the system for
- * that much more, to align. */
+/* The top of the highest gap that leaves 32 MiB more than needed: the driver asks the system
+ * for that much more, to align. */
 static struct chunk *chunk_new(struct chunk_model *model, uint64_t bytes)
 {
     const uint64_t length = round_up(bytes, UNIT);

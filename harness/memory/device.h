@@ -20,17 +20,17 @@ enum outcome {
 
 struct device_facts {
     char name[96];
-    char uuid[64];          /* "GPU-…", "" when there is none */
-    char pci[24];           /* "00000000:3B:00.0", "" when there is none */
-    uint64_t total_bytes;   /* as the device tells a process */
-    char runtime[32];       /* "cuda-13.0", "" when there is none */
+    char uuid[64];        /* "GPU-…", "" when there is none */
+    char pci[24];         /* "00000000:3B:00.0", "" when there is none */
+    uint64_t total_bytes; /* as the device tells a process */
+    char runtime[32];     /* "cuda-13.0", "" when there is none */
     char driver[32];
 };
 
 struct device_setting {
-    uint64_t ordinal;          /* cuda */
-    struct reading capacity;   /* simulated and host: bytes in all (must be known) */
-    uint64_t overhead;         /* simulated: taken by context and libraries when opened */
+    uint64_t ordinal;        /* cuda */
+    struct reading capacity; /* simulated and host: bytes in all (must be known) */
+    uint64_t overhead;       /* simulated: taken by context and libraries when opened */
     struct address_policy *addresses; /* simulated: where segments lie; NULL: ascending */
 };
 
@@ -65,8 +65,8 @@ struct device_ops {
     enum outcome (*open)(struct device *device, const struct device_setting *setting);
     void (*close)(struct device *device);
     void (*facts)(struct device *device, struct device_facts *facts);
-    /* Bytes in whole multiples as the allocator asks them; OUTCOME_OOM clears the device's sticky
-     * error. The address is aligned to at least 512. */
+    /* Bytes in whole multiples as the allocator asks them; OUTCOME_OOM clears the device's
+     * sticky error. The address is aligned to at least 512. */
     enum outcome (*segment_alloc)(struct device *device, uint64_t bytes, uint64_t *address);
     void (*segment_free)(struct device *device, uint64_t address, uint64_t bytes);
     /* As the device tells it to this process; -1 when it does not answer. */
@@ -74,7 +74,8 @@ struct device_ops {
     enum outcome (*synchronise)(struct device *device);
     /* Synchronous copies; NULL on the simulated device. */
     enum outcome (*to_host)(struct device *device, void *to, uint64_t from, uint64_t bytes);
-    enum outcome (*from_host)(struct device *device, uint64_t to, const void *from, uint64_t bytes);
+    enum outcome (*from_host)(struct device *device, uint64_t to, const void *from,
+                              uint64_t bytes);
     const struct device_paging *paging; /* NULL: none */
     const struct device_pool *pool;     /* NULL: none */
 };

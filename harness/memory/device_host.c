@@ -1,5 +1,6 @@
-/* The host device: real memory under a byte budget, so that the reference arithmetic has something
- * to work on and a refusal can come from the budget (the device) or from the host itself.
+/* The host device: real memory under a byte budget, so that the reference arithmetic has
+ * something to work on and a refusal can come from the budget (the device) or from the host
+ * itself.
  *
  * Segments come from the C library, so that the address sanitizer sees their ends.
  */
@@ -107,8 +108,8 @@ static uint64_t host_granularity(struct device *device)
 static enum outcome host_reserve(struct device *device, uint64_t bytes, uint64_t *address)
 {
     (void)device;
-    void *pointer = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                         -1, 0);
+    void *pointer =
+        mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pointer == MAP_FAILED)
         return OUTCOME_HOST_OOM;
     *address = (uint64_t)(uintptr_t)pointer;

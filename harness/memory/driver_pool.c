@@ -8,8 +8,8 @@
 
 #define PAGE ((uint64_t)32 << 20)
 
-/* One page of the range: is memory behind it, and how many pieces that are live or waiting lie on
- * it, wholly or in part. */
+/* One page of the range: is memory behind it, and how many pieces that are live or waiting lie
+ * on it, wholly or in part. */
 struct page {
     bool mapped;
     uint32_t pieces;
@@ -46,14 +46,15 @@ static void raise_high(uint64_t *high, uint64_t current)
         *high = current;
 }
 
-/* --- pages ----------------------------------------------------------------------------------- */
+/* --- pages --- */
 
 static void touch_pages(struct driver_pool *pool, size_t count)
 {
     if (count <= pool->page_count)
         return;
     pool->pages = xrealloc(pool->pages, count * sizeof(*pool->pages));
-    memset(pool->pages + pool->page_count, 0, (count - pool->page_count) * sizeof(*pool->pages));
+    memset(pool->pages + pool->page_count, 0,
+           (count - pool->page_count) * sizeof(*pool->pages));
     pool->page_count = count;
 }
 
@@ -108,7 +109,7 @@ static bool has_all_pages(const struct driver_pool *pool, const struct piece *ho
     return i > (hole->address + hole->size - 1) / PAGE;
 }
 
-/* --- pieces ----------------------------------------------------------------------------------- */
+/* --- pieces --- */
 
 static void put(struct driver_pool *pool, struct piece *piece)
 {

@@ -144,8 +144,7 @@ enum outcome memory_alloc(struct memory *m, uint64_t bytes, enum tag tag, struct
 {
     if (m->refuse_next && bytes)
         return refuse(m, bytes);
-    const enum outcome outcome =
-        allocator_alloc(m->allocator, bytes, 0, block, &m->refusal);
+    const enum outcome outcome = allocator_alloc(m->allocator, bytes, 0, block, &m->refusal);
     if (outcome == OUTCOME_FAILED)
         return outcome;
     if (outcome != OUTCOME_OK) {

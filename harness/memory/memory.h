@@ -1,5 +1,5 @@
-/* memory: a device with its allocator, tags, counters of the current phase and live page: the one
- * door through which workloads get bytes.
+/* memory: a device with its allocator, tags, counters of the current phase and live page: the
+ * one door through which workloads get bytes.
  */
 #ifndef HIGHWATER_MEMORY_MEMORY_H
 #define HIGHWATER_MEMORY_MEMORY_H

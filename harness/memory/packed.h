@@ -1,7 +1,7 @@
 /* packed: how CUDA's driver packs small cudaMallocs into shared pages of 2 MiB.
  *
- * Found on an H200 and exact there: requests up to 2 MiB, in multiples of 512 bytes, best fit, the
- * oldest hole of equal ones; a page is given back when nothing in it lives.
+ * Found on an H200 and exact there: requests up to 2 MiB, in multiples of 512 bytes, best fit,
+ * the oldest hole of equal ones; a page is given back when nothing in it lives.
  */
 #ifndef HIGHWATER_MEMORY_PACKED_H
 #define HIGHWATER_MEMORY_PACKED_H

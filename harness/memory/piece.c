@@ -11,8 +11,8 @@ struct piece_slab {
 };
 #define LINE 64u
 
-static char nothing;
-struct segment *const piece_no_segment = (struct segment *)(void *)&nothing;
+static const char nothing = 0;
+struct segment *const piece_no_segment = (struct segment *)(uintptr_t)&nothing;
 
 static uint64_t order_of(const struct piece *piece)
 {
@@ -167,7 +167,8 @@ static void grow(struct piece_store *store)
         count = 4095;
     struct piece_slab *slab = xmalloc(sizeof(*slab) + LINE + count * sizeof(struct piece));
     slab->count = count;
-    slab->pieces = (struct piece *)(void *)((char *)(slab + 1) + LINE - (uintptr_t)(slab + 1) % LINE);
+    slab->pieces =
+        (struct piece *)(void *)((char *)(slab + 1) + LINE - (uintptr_t)(slab + 1) % LINE);
     slab->next = store->slabs;
     store->slabs = slab;
     for (size_t i = count; i-- > 0;) {
@@ -184,8 +185,8 @@ struct piece *piece_new(struct piece_store *store, struct segment *segment, uint
         grow(store);
     struct piece *piece = store->unused;
     store->unused = piece->next;
-    *piece = (struct piece){
-        .address = address, .size = size, .segment = segment, .mapped = true};
+    *piece =
+        (struct piece){.address = address, .size = size, .segment = segment, .mapped = true};
     return piece;
 }
 

@@ -1,7 +1,7 @@
 /* piece: a contiguous range inside a segment, and ordered sets of such ranges.
  *
- * A tree is a treap whose priorities are hashes of the addresses: no balance data to store, and the
- * same shape for the same content. 64 bytes a piece on 64-bit machines.
+ * A tree is a treap whose priorities are hashes of the addresses: no balance data to store, and
+ * the same shape for the same content. 64 bytes a piece on 64-bit machines.
  */
 #ifndef HIGHWATER_MEMORY_PIECE_H
 #define HIGHWATER_MEMORY_PIECE_H
@@ -49,7 +49,7 @@ bool piece_before(enum piece_order order, const struct piece *a, const struct pi
 
 /* A large set by size: a tree per size class. The same order throughout as one tree has. */
 struct piece_bins {
-    enum piece_order order; /* one by size */
+    enum piece_order order;    /* one by size */
     struct piece_table *table; /* NULL until the first is inserted */
 };
 void piece_bins_insert(struct piece_bins *bins, struct piece *piece);

@@ -46,7 +46,7 @@ static unsigned filled_from(const struct piece_table *table, unsigned class)
 /* The last class that is not empty, below `class`; CLASSES: none. */
 static unsigned filled_below(const struct piece_table *table, unsigned class)
 {
-    while (class-- > 0) {
+    while (class -- > 0) {
         const unsigned word = class / 64;
         const uint64_t here = table->words[word] << (63 - class % 64);
         if (here)

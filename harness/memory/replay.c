@@ -18,12 +18,12 @@ struct player {
     struct device device;
     struct allocator *allocator;
     struct address_policy *addresses;
-    struct recorded recorded;   /* one of these, or a chunk model */
+    struct recorded recorded; /* one of these, or a chunk model */
     struct ascending ascending;
     struct stream_order streams;
-    struct piece **live; /* by slot; NULL: refused */
+    struct piece **live;        /* by slot; NULL: refused */
     struct replay_phase *phase; /* the open one, or NULL */
-    bool native; /* a caching allocator: it has the figures that others lack */
+    bool native;                /* a caching allocator: it has the figures that others lack */
 };
 
 const char *replay_status(const struct replay_phase *phase)

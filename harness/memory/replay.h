@@ -18,7 +18,7 @@ struct replay_setting {
     uint64_t device_total;
     enum replay_ties ties;
     const struct segment_records *segments; /* REPLAY_RECORDED; else NULL */
-    bool skip_refusals; /* lines that say oom are left out */
+    bool skip_refusals;                     /* lines that say oom are left out */
 };
 
 /* COLUMN order and names of the expected files, after `phase` and `status`. */
@@ -39,7 +39,7 @@ enum replay_figure {
 #define FIGURE(name) REPLAY_##name,
     REPLAY_FIGURES(FIGURE)
 #undef FIGURE
-    REPLAY_FIGURE_COUNT
+        REPLAY_FIGURE_COUNT
 };
 extern const char *const replay_figure_names[REPLAY_FIGURE_COUNT];
 
@@ -55,12 +55,12 @@ struct replay_result {
     struct replay_phase *phases;
     size_t count;
     uint64_t lines, addresses_known;
-    uint64_t allocated_peak, requested_peak;     /* of the whole recording */
+    uint64_t allocated_peak, requested_peak; /* of the whole recording */
     struct reading reserved_peak;
-    uint64_t refusals;       /* requests that the recording has granted */
-    uint64_t first_refusal;  /* its line (the header is line 1) */
-    struct refusal refusal;  /* of the first */
-    uint64_t served;         /* refused in the recording, but served here */
+    uint64_t refusals;      /* requests that the recording has granted */
+    uint64_t first_refusal; /* its line (the header is line 1) */
+    struct refusal refusal; /* of the first */
+    uint64_t served;        /* refused in the recording, but served here */
     uint64_t address_differences, segment_differences; /* REPLAY_RECORDED */
     struct text first_difference;
 };
@@ -69,9 +69,10 @@ int replay_run(const struct trace *trace, const struct replay_setting *setting,
                struct replay_result *result, struct text *why) MUST_CHECK;
 void replay_result_release(struct replay_result *result);
 
-/* The smallest limit, in pages of 2 MiB, at which no request is refused; recorded refusals are left
- * out. Found by bisection: it runs at `fits` and refuses at `fits` less one page, both replayed;
- * nothing is said about other limits. -1: it does not run even with the whole device. */
+/* The smallest limit, in pages of 2 MiB, at which no request is refused; recorded refusals are
+ * left out. Found by bisection: it runs at `fits` and refuses at `fits` less one page, both
+ * replayed; nothing is said about other limits. -1: it does not run even with the whole device.
+ */
 struct replay_fit {
     uint64_t fits;
     uint64_t allocated_peak; /* at `fits` */
@@ -81,8 +82,8 @@ struct replay_fit {
 int replay_find_fit(const struct trace *trace, const struct replay_setting *setting,
                     struct replay_fit *fit, struct text *why) MUST_CHECK;
 
-/* Compares with a file of expected figures: appends one line per difference to `differences` and
- * counts them. -1: the file cannot be read. */
+/* Compares with a file of expected figures: appends one line per difference to `differences`
+ * and counts them. -1: the file cannot be read. */
 int replay_check(const struct replay_result *result, const char *path, struct text *differences,
                  uint64_t *count, struct text *why) MUST_CHECK;
 

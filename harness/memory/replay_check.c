@@ -42,7 +42,8 @@ static int find_column(const char *name)
 static int read_header(struct checker *checker, char **fields, size_t count)
 {
     if (count > FIELDS_MOST || strcmp(fields[PHASE], "phase") != 0) {
-        text_add(&checker->reason, "not a file of expected figures: the first column is not phase");
+        text_add(&checker->reason,
+                 "not a file of expected figures: the first column is not phase");
         return -1;
     }
     for (size_t i = 0; i < count; i++) {

@@ -3,8 +3,9 @@
 
 #include <inttypes.h>
 
-static int run_at(const struct trace *trace, struct replay_setting setting, struct reading limit,
-                  struct replay_fit *fit, struct replay_result *result, struct text *why)
+static int run_at(const struct trace *trace, struct replay_setting setting,
+                  struct reading limit, struct replay_fit *fit, struct replay_result *result,
+                  struct text *why)
 {
     setting.allocator_setting.limit = limit;
     setting.skip_refusals = true;
@@ -28,7 +29,8 @@ static int try_limit(const struct trace *trace, const struct replay_setting *set
     return 0;
 }
 
-/* A limit that runs: what an unlimited run held, or more where garbage collection gets in the way. */
+/* A limit that runs: what an unlimited run held, or more where garbage collection gets in the
+ * way. */
 static int find_upper(const struct trace *trace, const struct replay_setting *setting,
                       const struct replay_result *unlimited, struct replay_fit *fit,
                       struct text *why)
@@ -43,7 +45,8 @@ static int find_upper(const struct trace *trace, const struct replay_setting *se
         if (try_limit(trace, setting, limit, fit, &runs, why))
             return -1;
         if (!runs && limit == most) {
-            text_addf(why, "no limit up to the device's %" PRIu64 " bytes runs without a refusal",
+            text_addf(why,
+                      "no limit up to the device's %" PRIu64 " bytes runs without a refusal",
                       setting->device_total);
             return -1;
         }
@@ -51,8 +54,8 @@ static int find_upper(const struct trace *trace, const struct replay_setting *se
     return 0;
 }
 
-/* Between a limit that cannot hold what was asked for at once, and one that runs. The lower end is
- * replayed too, so that the answer rests on two replays and no argument. */
+/* Between a limit that cannot hold what was asked for at once, and one that runs. The lower end
+ * is replayed too, so that the answer rests on two replays and no argument. */
 static int bisect(const struct trace *trace, const struct replay_setting *setting,
                   uint64_t too_small, struct replay_fit *fit, struct text *why)
 {
@@ -64,7 +67,8 @@ static int bisect(const struct trace *trace, const struct replay_setting *settin
         return -1;
     }
     while (fit->fits - too_small > REPLAY_PAGE) {
-        const uint64_t middle = too_small + (fit->fits - too_small) / (2 * REPLAY_PAGE) * REPLAY_PAGE;
+        const uint64_t middle =
+            too_small + (fit->fits - too_small) / (2 * REPLAY_PAGE) * REPLAY_PAGE;
         if (try_limit(trace, setting, middle, fit, &runs, why))
             return -1;
         if (!runs)
@@ -83,7 +87,8 @@ int replay_find_fit(const struct trace *trace, const struct replay_setting *sett
     const uint64_t requested = unlimited.requested_peak;
     int result = -1;
     if (unlimited.refusals)
-        text_addf(why, "line %" PRIu64 " is refused even by the whole device of %" PRIu64 " bytes",
+        text_addf(why,
+                  "line %" PRIu64 " is refused even by the whole device of %" PRIu64 " bytes",
                   unlimited.first_refusal, setting->device_total);
     else if (!requested)
         text_add(why, "the recording asks for nothing");
@@ -91,7 +96,8 @@ int replay_find_fit(const struct trace *trace, const struct replay_setting *sett
         result = find_upper(trace, setting, &unlimited, &found, why);
     replay_result_release(&unlimited);
     if (!result)
-        result = bisect(trace, setting, (requested - 1) / REPLAY_PAGE * REPLAY_PAGE, &found, why);
+        result =
+            bisect(trace, setting, (requested - 1) / REPLAY_PAGE * REPLAY_PAGE, &found, why);
     if (!result)
         *fit = found;
     return result;

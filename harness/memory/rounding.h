@@ -9,8 +9,8 @@
 #define ROUNDING_MINIMUM 512u
 #define ROUNDING_ENTRIES 16
 
-/* Divisions between powers of two; entry i is for requests of 2^(20+i) bytes and more, the first
- * for everything smaller too. 0 and 1: multiples of 512 instead. */
+/* Divisions between powers of two; entry i is for requests of 2^(20+i) bytes and more, the
+ * first for everything smaller too. 0 and 1: multiples of 512 instead. */
 struct rounding {
     uint64_t divisions[ROUNDING_ENTRIES];
 };

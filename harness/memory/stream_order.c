@@ -67,14 +67,13 @@ static bool is_step(const struct segment_record *a, const struct segment_record 
 {
     const bool frees = a->event.action == SEGMENT_FREE || a->event.action == SEGMENT_UNMAP;
     return frees && a->event.action == b->event.action && a->after == b->after &&
-           is_large(&a->event) == is_large(&b->event) &&
-           a->event.stream != b->event.stream;
+           is_large(&a->event) == is_large(&b->event) && a->event.stream != b->event.stream;
 }
 
 static bool is_plain_walk(const struct trace *trace, uint64_t after, bool ladders)
 {
-    const bool emptied = after > 0 && after <= trace->count &&
-                         trace->events[after - 1].op == TRACE_EMPTY_CACHE;
+    const bool emptied =
+        after > 0 && after <= trace->count && trace->events[after - 1].op == TRACE_EMPTY_CACHE;
     return emptied || (ladders && after < trace->count);
 }
 
@@ -92,8 +91,8 @@ static void add_steps(struct finder *finder, const struct trace *trace,
     }
 }
 
-/* Smallest number first among those whose predecessors are placed. false: the walks contradict each
- * other. */
+/* Smallest number first among those whose predecessors are placed. false: the walks contradict
+ * each other. */
 static bool sort_streams(const struct finder *finder, uint64_t *sorted)
 {
     uint64_t placed = 0;

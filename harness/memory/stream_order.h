@@ -1,7 +1,8 @@
 /* stream_order: in which order an allocator's walks take the streams of a recording.
  *
- * Allocators compare stream handles as numbers. Recorders like to renumber streams by age, and a
- * younger stream can have the smaller handle: then only the recorded release walks show the order.
+ * Allocators compare stream handles as numbers. Recorders like to renumber streams by age, and
+ * a younger stream can have the smaller handle: then only the recorded release walks show the
+ * order.
  */
 #ifndef HIGHWATER_MEMORY_STREAM_ORDER_H
 #define HIGHWATER_MEMORY_STREAM_ORDER_H
@@ -12,8 +13,8 @@ struct stream_order {
     uint64_t *streams; /* by rank; NULL: their numbers are the order */
     size_t count;
 };
-/* `segments` may be NULL. `ladders`: walks of the failure ladder are plain ones too (neither garbage
- * collection nor oversize release mixes with them), not only those of empty_cache. */
+/* `segments` may be NULL. `ladders`: walks of the failure ladder are plain ones too (neither
+ * garbage collection nor oversize release mixes with them), not only those of empty_cache. */
 void stream_order_find(struct stream_order *order, const struct trace *trace,
                        const struct segment_records *segments, bool ladders);
 /* The handle to use for a recorded stream, and back. */

@@ -38,7 +38,8 @@ static int refuse(struct reader *reader, const char *what, const char *value)
     return -1;
 }
 
-static int read_number(struct reader *reader, const char *name, const char *value, uint64_t *out)
+static int read_number(struct reader *reader, const char *name, const char *value,
+                       uint64_t *out)
 {
     struct text reason = TEXT_INIT;
     const int result = parse_count(value, out, &reason);
@@ -56,7 +57,8 @@ static int read_size(struct reader *reader, const char *value, uint64_t *out)
     if (bytes == 0)
         return refuse(reader, "a request of 0 bytes never reaches an allocator", NULL);
     if (bytes >= TOO_LARGE)
-        return refuse(reader, "a request of 2^60 bytes or more never reaches an allocator", NULL);
+        return refuse(reader, "a request of 2^60 bytes or more never reaches an allocator",
+                      NULL);
     *out = bytes;
     return 0;
 }
@@ -77,7 +79,8 @@ static int read_alloc(struct reader *reader, char **fields)
 {
     uint64_t id, bytes, stream, address = 0;
     uint32_t slot;
-    if (read_number(reader, "id", fields[ID], &id) || read_size(reader, fields[BYTES], &bytes) ||
+    if (read_number(reader, "id", fields[ID], &id) ||
+        read_size(reader, fields[BYTES], &bytes) ||
         read_number(reader, "stream", fields[STREAM], &stream))
         return -1;
     const bool has_address = fields[ADDRESS][0] != '\0';

@@ -6,8 +6,8 @@
  *   oom          bytes (rounded) that were refused
  *   empty_cache
  *   begin, end   of a phase; its name stands in `id`; `begin` resets the peaks
- * Segments are CSV, `after_trace_line,action,bytes,stream,address`, in the order of time; the first
- * counts the lines of the trace (header not counted) that were done.
+ * Segments are CSV, `after_trace_line,action,bytes,stream,address`, in the order of time; the
+ * first counts the lines of the trace (header not counted) that were done.
  */
 #ifndef HIGHWATER_MEMORY_TRACE_H
 #define HIGHWATER_MEMORY_TRACE_H
@@ -31,8 +31,8 @@ struct trace {
     uint32_t slots; /* most blocks live at once */
     bool tagged;    /* highwater's own recording: its ties were broken by segment order */
 };
-/* Refuses what no allocator can have been asked: an id that is live already or not at all, sizes
- * of 0 or of 2^60 and more, phases that do not close. -1: "FILE:LINE: reason". */
+/* Refuses what no allocator can have been asked: an id that is live already or not at all,
+ * sizes of 0 or of 2^60 and more, phases that do not close. -1: "FILE:LINE: reason". */
 int trace_read(const char *path, struct trace *trace, struct text *why) MUST_CHECK;
 void trace_release(struct trace *trace);
 

@@ -84,8 +84,8 @@ static void bench_recording(const char *path, const char *allocator)
             best = seconds;
     }
     const char *name = strrchr(path, '/');
-    printf("%-28s %-10s %9zu events  %6.2f million events/s\n", name ? name + 1 : path, allocator,
-           all.count, (double)all.count / best / 1e6);
+    printf("%-28s %-10s %9zu events  %6.2f million events/s\n", name ? name + 1 : path,
+           allocator, all.count, (double)all.count / best / 1e6);
     free(all.events);
     trace_release(&trace);
 }
@@ -124,7 +124,8 @@ static void bench_size(size_t events, uint32_t live)
     struct replay_result result;
     const double seconds = seconds_of(&trace, &setting, &result);
     const double each = seconds * 1e9 / (double)trace.count;
-    printf("%9zu events, %6u live blocks  %6.2f million events/s  %6.1f ns each, %5.2f ns / log2(n)\n",
+    printf("%9zu events, %6u live blocks  %6.2f million events/s  %6.1f ns each, %5.2f ns / "
+           "log2(n)\n",
            trace.count, live, 1e3 / each, each, each / log2((double)trace.count));
     replay_result_release(&result);
     free(trace.events);
@@ -155,8 +156,8 @@ static void bench_memory(uint32_t live)
             exit(1);
     }
     const size_t bytes = mallinfo2().uordblks + mallinfo2().hblkhd - before;
-    printf("%9.1f bytes per live block (%u live, %" PRIu64 " free)\n", (double)bytes / live, live,
-           allocator_read(allocator)->all.inactive_splits.current);
+    printf("%9.1f bytes per live block (%u live, %" PRIu64 " free)\n", (double)bytes / live,
+           live, allocator_read(allocator)->all.inactive_splits.current);
     allocator_close(allocator);
     device_close(&device);
     free(held);

@@ -1,4 +1,5 @@
-/* Hostile recordings: whatever is in the file, the answer is a replay or a message with the line.
+/* Hostile recordings: whatever is in the file, the answer is a replay or a message with the
+ * line.
  *
  * The first byte chooses allocator and settings; then comes a trace, and behind a line "=" the
  * segments, behind another one a list for roundup_power2_divisions.
@@ -62,7 +63,9 @@ static void run(const struct trace *trace, const struct segment_records *segment
                 .check = true,
             },
         .device_total = 128 * MIB,
-        .ties = segments ? REPLAY_RECORDED : how & 32 ? REPLAY_CHUNK_MODEL : REPLAY_SEGMENT_ORDER,
+        .ties = segments   ? REPLAY_RECORDED
+                : how & 32 ? REPLAY_CHUNK_MODEL
+                           : REPLAY_SEGMENT_ORDER,
         .segments = segments,
         .skip_refusals = (how & 64) != 0,
     };

@@ -1,4 +1,5 @@
-/* async: figures are those of the device's pool; on simulated and host devices a model of it. */
+/* async: figures are those of the device's pool; on simulated and host devices a model of it.
+ */
 #include "harness/memory/allocator.h"
 
 #include <setjmp.h>
@@ -18,8 +19,8 @@ static void set(const struct device_ops *ops, uint64_t capacity, struct reading 
     const struct device_setting setting = {.capacity = reading_of(capacity)};
     struct text why = TEXT_INIT;
     assert_int_equal(device_open(&device, ops, &setting), OUTCOME_OK);
-    if (allocator_open(&allocator, "async", &device, &(struct allocator_setting){.limit = limit},
-                       &why))
+    if (allocator_open(&allocator, "async", &device,
+                       &(struct allocator_setting){.limit = limit}, &why))
         fail_msg("%s", text_string(&why));
     text_release(&why);
 }
@@ -46,8 +47,8 @@ static struct block take(uint64_t bytes)
     return block;
 }
 
-/* Pages of 32 MiB, kept until the cache is emptied; sums of what was asked for, not rounded; the peaks
- * are the pool's high marks. */
+/* Pages of 32 MiB, kept until the cache is emptied; sums of what was asked for, not rounded;
+ * the peaks are the pool's high marks. */
 static void pool_figures(void **state)
 {
     (void)state;

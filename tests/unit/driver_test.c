@@ -1,7 +1,7 @@
-/* The simulated device against what CUDA's driver did on an H200: how small cudaMallocs share pages
- * (bytes in use after each call), and the pool behind cudaMallocAsync (addresses and reserved bytes
- * after each call, with the device idle, and kept busy so that nothing completes between two
- * synchronisations). */
+/* The simulated device against what CUDA's driver did on an H200: how small cudaMallocs share
+ * pages (bytes in use after each call), and the pool behind cudaMallocAsync (addresses and
+ * reserved bytes after each call, with the device idle, and kept busy so that nothing completes
+ * between two synchronisations). */
 #include "harness/base/units.h"
 #include "harness/memory/device.h"
 #include "harness/record/table.h"
@@ -67,7 +67,8 @@ static void call_pool(struct player *p, char **fields, uint64_t line)
     const struct device_pool *pool = p->ops->pool;
     const uint64_t id = number(fields[1]);
     if (strcmp(fields[0], "alloc") == 0) {
-        assert_int_equal(pool->alloc(&p->device, number(fields[2]), &p->address[id]), OUTCOME_OK);
+        assert_int_equal(pool->alloc(&p->device, number(fields[2]), &p->address[id]),
+                         OUTCOME_OK);
         if (!p->base)
             p->base = p->address[id];
         if (p->address[id] - p->base != number(fields[3]))

@@ -144,8 +144,8 @@ static void earlier_maps_stay(void **state)
     allocator_free(stage.allocator, &d);
     assert_int_equal(reserved(&stage), 60 * MIB);
     stage.heard.count = 0;
-    /* the hole is mapped and joins [60, 80); the two pages behind it are refused; then the ladder
-     * gives both back and fails again */
+    /* the hole is mapped and joins [60, 80); the two pages behind it are refused; then the
+     * ladder gives both back and fails again */
     assert_int_equal(attempt(&stage, 75 * MIB, 0, &refused, &refusal), OUTCOME_OOM);
     assert_int_equal(stage.heard.count, 2);
     assert_int_equal(stage.heard.events[0].action, SEGMENT_MAP);
@@ -160,8 +160,8 @@ static void earlier_maps_stay(void **state)
     clear(&stage);
 }
 
-/* A hole at a low address is mapped again before the tail grows; the growable tail is passed over
- * for a closed hole that fits. */
+/* A hole at a low address is mapped again before the tail grows; the growable tail is passed
+ * over for a closed hole that fits. */
 static void holes_before_the_tail(void **state)
 {
     (void)state;
@@ -286,7 +286,8 @@ static void random_requests(void **state)
         if (block->piece)
             allocator_free(stage.allocator, block);
         else
-            refusals += attempt(&stage, bytes, (random >> 60) % 3, block, &refusal) != OUTCOME_OK;
+            refusals +=
+                attempt(&stage, bytes, (random >> 60) % 3, block, &refusal) != OUTCOME_OK;
         if (i % 300 == 299)
             allocator_empty_cache(stage.allocator);
     }

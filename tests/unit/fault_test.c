@@ -1,6 +1,7 @@
-/* The N-th piece of memory that an allocator asks of its device is refused, for N = 1, 2, 3 … until
- * a run gets along without: over every workload and allocator on the host device, with the
- * allocator's invariants checked after every operation. Each time proper rows, and nothing left. */
+/* The N-th piece of memory that an allocator asks of its device is refused, for N = 1, 2, 3 …
+ * until a run gets along without: over every workload and allocator on the host device, with
+ * the allocator's invariants checked after every operation. Each time proper rows, and nothing
+ * left. */
 #include "kernels/backends.h"
 #include "kernels/workloads/workload.h"
 
@@ -93,7 +94,7 @@ static void set_counted(void)
     backend.device = &ops;
 }
 
-/* --- one run -------------------------------------------------------------------------------- */
+/* --- one run --- */
 
 struct heard {
     size_t begins, ends, fails;
@@ -163,13 +164,14 @@ static void refuse_each(const struct workload_setting *setting, const char *allo
     assert_true(at > 1); /* something was asked for */
 }
 
-/* --- every workload --------------------------------------------------------------------------- */
+/* --- every workload --- */
 
 static void give(const struct workload *workload, void *options, const char *name,
                  const char *value)
 {
     struct text why = TEXT_INIT;
-    const struct option *option = workload->options ? option_find(workload->options, name) : NULL;
+    const struct option *option =
+        workload->options ? option_find(workload->options, name) : NULL;
     if (option && option_set(option, options, value, &why))
         fail_msg("%s", text_string(&why));
     text_release(&why);
@@ -232,8 +234,11 @@ static void every_workload_under_a_limit(void **state)
     (void)state;
     set_counted();
     for (size_t i = 0; workloads[i]; i++) {
-        struct workload_setting setting = {
-            .workload = workloads[i], .dtype = DTYPE_float32, .warmup = 1, .repeats = 1, .seed = 7};
+        struct workload_setting setting = {.workload = workloads[i],
+                                           .dtype = DTYPE_float32,
+                                           .warmup = 1,
+                                           .repeats = 1,
+                                           .seed = 7};
         setting.memory.device.capacity = reading_of((uint64_t)1 << 30);
         setting.memory.allocator_setting.check = true;
         set_point(&setting.point, workloads[i]->dimensions);

@@ -53,7 +53,8 @@ static void set(struct stage *stage, uint64_t capacity, char *allocator, bool re
         unlink(stage->trace_path);
         setting.trace = stage->trace_path;
     }
-    assert_int_equal(device_open(&stage->device, &device_simulated, &setting.device), OUTCOME_OK);
+    assert_int_equal(device_open(&stage->device, &device_simulated, &setting.device),
+                     OUTCOME_OK);
     if (memory_open(&stage->memory, &stage->device, &setting, stage->page, stage->slot, &why))
         fail_msg("%s", text_string(&why));
     text_release(&why);
@@ -263,7 +264,8 @@ static void recording_replays(void **state)
     for (size_t i = 0; i < 20; i += 3)
         memory_free(stage.memory, &blocks[i], i % 2 ? TAG_weights : TAG_inputs);
     memory_empty_cache(stage.memory);
-    assert_int_equal(memory_alloc(stage.memory, 40 * MIB + 1, TAG_other, &refused), OUTCOME_OOM);
+    assert_int_equal(memory_alloc(stage.memory, 40 * MIB + 1, TAG_other, &refused),
+                     OUTCOME_OOM);
     memory_read(stage.memory, false, &counters[1]);
     for (size_t i = 0; i < 20; i++)
         memory_free(stage.memory, &blocks[i], i % 2 ? TAG_weights : TAG_inputs);

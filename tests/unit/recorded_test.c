@@ -1,5 +1,5 @@
-/* Recordings made here, of what the given ones do not do: an allocator at work and what a recorder
- * beside it would have written, replayed with the recorded segments. */
+/* Recordings made here, of what the given ones do not do: an allocator at work and what a
+ * recorder beside it would have written, replayed with the recorded segments. */
 #include "harness/memory/address.h"
 #include "harness/memory/replay.h"
 
@@ -154,7 +154,8 @@ static void expect_figure(const struct replay_phase *phase, enum replay_figure f
                  (unsigned long long)phase->figures[figure].value, (unsigned long long)value);
 }
 
-/* Replayed on a device that would never refuse, with no limit: what was refused is in the recording. */
+/* Replayed on a device that would never refuse, with no limit: what was refused is in the
+ * recording. */
 static void replays_equal(const struct making *making, bool keeps_setting)
 {
     struct maker maker;
@@ -245,10 +246,8 @@ static void collected_garbage(void **state)
 static void unmarked_empty_cache(void **state)
 {
     (void)state;
-    const struct making unmarked = {.allocator = "caching",
-                                    .capacity = 600 * MIB,
-                                    .handles = {0, 1, 2},
-                                    .unmarked = true};
+    const struct making unmarked = {
+        .allocator = "caching", .capacity = 600 * MIB, .handles = {0, 1, 2}, .unmarked = true};
     replays_equal(&unmarked, true);
 }
 

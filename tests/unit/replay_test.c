@@ -1,4 +1,5 @@
-/* Recordings of PyTorch 2.11 on an H200, replayed: every figure, block address and segment event. */
+/* Recordings of PyTorch 2.11 on an H200, replayed: every figure, block address and segment
+ * event. */
 #include "harness/memory/address.h"
 #include "harness/memory/replay.h"
 
@@ -74,8 +75,8 @@ static void run(const struct trace *trace, const struct replay_setting *setting,
     text_release(&why);
 }
 
-static struct replay_setting setting_of(const struct recording *recording, enum replay_ties ties,
-                                        const struct loaded *loaded)
+static struct replay_setting setting_of(const struct recording *recording,
+                                        enum replay_ties ties, const struct loaded *loaded)
 {
     struct replay_setting setting = {
         .allocator = recording->allocator,
@@ -175,8 +176,7 @@ static void differences_are_seen(void **state)
     struct loaded loaded;
     struct replay_result result;
     load(&loaded, "fuzz_a");
-    const struct replay_setting setting =
-        setting_of(&recordings[4], REPLAY_RECORDED, &loaded);
+    const struct replay_setting setting = setting_of(&recordings[4], REPLAY_RECORDED, &loaded);
     loaded.segments.records[7].event.bytes += 2 * MIB;
     run(&loaded.trace, &setting, &result);
     assert_true(result.segment_differences > 0);
@@ -195,7 +195,8 @@ static void differences_are_seen(void **state)
     unload(&loaded);
 }
 
-/* What the recording refused is refused here too, though there is room; unless it is skipped. */
+/* What the recording refused is refused here too, though there is room; unless it is skipped.
+ */
 static void recorded_refusals(void **state)
 {
     (void)state;
@@ -330,14 +331,10 @@ static void other_allocators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences_are_seen),
-        cmocka_unit_test(recorded_refusals),
-        cmocka_unit_test(smallest_capacity),
-        cmocka_unit_test(smallest_capacity_of_little),
-        cmocka_unit_test(chunk_model_example),
-        cmocka_unit_test(other_allocators),
-        cmocka_unit_test(everything_equal),
-        cmocka_unit_test(predicted_without_addresses),
+        cmocka_unit_test(differences_are_seen), cmocka_unit_test(recorded_refusals),
+        cmocka_unit_test(smallest_capacity),    cmocka_unit_test(smallest_capacity_of_little),
+        cmocka_unit_test(chunk_model_example),  cmocka_unit_test(other_allocators),
+        cmocka_unit_test(everything_equal),     cmocka_unit_test(predicted_without_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

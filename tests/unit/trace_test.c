@@ -40,7 +40,8 @@ static void refused(const char *contents, uint64_t line, const char *words)
         fail_msg("taken: %s", contents);
     snprintf(place, sizeof(place), "%s:%llu: ", path, (unsigned long long)line);
     if (!text_starts_with(text_string(&why), place) || !strstr(text_string(&why), words))
-        fail_msg("%s, not line %llu, \"%s\"", text_string(&why), (unsigned long long)line, words);
+        fail_msg("%s, not line %llu, \"%s\"", text_string(&why), (unsigned long long)line,
+                 words);
     assert_int_equal(trace.count, 77);
     text_release(&why);
     unlink(path);
@@ -97,7 +98,8 @@ static void no_such_file(void **state)
     text_release(&why);
 }
 
-/* Slots are dense and used again; a phase may be left open; blank cells where an op has none. */
+/* Slots are dense and used again; a phase may be left open; blank cells where an op has none.
+ */
 static void a_good_trace(void **state)
 {
     (void)state;
