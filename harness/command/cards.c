@@ -105,14 +105,13 @@ int cards_find(const struct study *study, struct reading capacity, struct foreca
 {
     struct forecast list = {.cards = NULL};
     struct reading ranks = study_ranks(study);
-    bool alone = study->placement == PLACEMENT_ALONE;
     int outcome = 0;
     list.ranks_unknown = capacity.known && !ranks.known;
     if (capacity.known)
-        for (uint64_t rank = 0; rank < (alone && ranks.known ? ranks.value : 1); rank++)
+        for (uint64_t rank = 0; rank < (ranks.known ? ranks.value : 1); rank++)
             add_rank(&list,
-                     &(struct plan_room){capacity, study->overhead, study_limit(study, 0)},
-                     "given with --capacity");
+                     &(struct plan_room){capacity, study->overhead, study_limit(study, rank)},
+                     "given with --capacity instead of each rank's own");
     else if (study->backend == BACKEND_CUDA)
         outcome = find_real(study, &list, why);
     else

@@ -1,6 +1,7 @@
 #include "harness/command/forecast.h"
 
 #include "harness/base/units.h"
+#include "harness/study/boundary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -154,6 +155,49 @@ int forecast_open(const struct study *study, struct reading capacity,
     return 0;
 }
 
+/* The guess is the first value when none fits: that one is looked at itself. */
+static int look_for(const struct study *study, const struct study_boundary *boundary,
+                    const struct card *card, struct boundary_outlook *found, struct text *why)
+{
+    struct plan_run first;
+    struct prediction prediction;
+    int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
+    if (plan_guess_boundary(study, boundary, &card->room, &found->last_fit, why) != 0)
+        return -1;
+    if (!found->last_fit.known || found->last_fit.value != boundary->from)
+        return 0;
+    plan_probe(study, boundary, boundary->from, 1, phases, 0, &first);
+    if (plan_predict(study, &first.point, phases, &card->room, &prediction, why) != 0)
+        return -1;
+    found->none = !prediction.fits;
+    if (found->none)
+        found->last_fit = reading_missing();
+    prediction_release(&prediction);
+    return 0;
+}
+
+static int look_for_boundaries(const struct study *study, struct forecast *forecast,
+                               struct text *why)
+{
+    size_t cards = forecast->card_count, count = study->boundary_count * cards;
+    forecast->boundaries = xcalloc(count + 1, sizeof *forecast->boundaries);
+    for (size_t i = 0; i < count; i++)
+        if (look_for(study, &study->boundaries[i / cards], &forecast->cards[i % cards],
+                     &forecast->boundaries[i], why) != 0)
+            return -1;
+    return 0;
+}
+
+uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct study *study,
+                                const struct study_boundary *boundary)
+{
+    struct boundary_search search;
+    boundary_open(&search, boundary, reading_missing());
+    uint64_t most = search.most;
+    boundary_close(&search);
+    return most * forecast->ranks * (study->phases == PHASES_BOTH ? 2 : 1);
+}
+
 int forecast_make(const struct study *study, const struct plan *plan,
                   struct forecast *forecast, struct text *why)
 {
@@ -172,7 +216,7 @@ int forecast_make(const struct study *study, const struct plan *plan,
         const struct outlook *outlook = forecast_of(forecast, forecast->point_of_run[i], card);
         forecast->duration_ns += assumed_ns(study, outlook->allocated_peak);
     }
-    return 0;
+    return look_for_boundaries(study, forecast, why);
 }
 
 void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
@@ -201,6 +245,7 @@ void forecast_release(struct forecast *forecast)
         free(outlook->failed_phase);
     }
     free(forecast->outlooks);
+    free(forecast->boundaries);
     free(forecast->points);
     free(forecast->point_of_run);
     free(forecast->card_of_rank);

@@ -32,6 +32,11 @@ struct outlook {
     bool fits;
     char *failed_phase; /* "" when it fits */
 };
+/* The search for one boundary on one card. */
+struct boundary_outlook {
+    struct reading last_fit; /* missing: none fits, or not judged */
+    bool none;               /* predicted: not even the first value fits */
+};
 struct forecast {
     struct card *cards;
     size_t card_count;
@@ -42,7 +47,8 @@ struct forecast {
     const struct plan_run **points; /* each point's first run, in launch order; borrowed */
     size_t point_count;
     struct outlook *outlooks; /* point x card */
-    uint64_t duration_ns;     /* assumed */
+    uint64_t duration_ns;     /* assumed, of the plan's runs */
+    struct boundary_outlook *boundaries; /* boundary x card */
 };
 
 /* The cards of a study, which say how many devices a plan is for. `capacity` replaces theirs
@@ -57,6 +63,9 @@ const struct outlook *forecast_of(const struct forecast *forecast, size_t point,
 /* The cards that a run has a rank on: all, or alone its own. NULL: of every run. */
 void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
                        size_t *first, size_t *end);
+/* The most runs that the searches for a boundary make together. */
+uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct study *study,
+                                const struct study_boundary *boundary);
 /* Appends the rule behind duration_ns. */
 void forecast_add_rule(const struct study *study, struct text *out);
 

@@ -99,6 +99,43 @@ static struct json *runs_json(const struct plan_view *view)
     return list;
 }
 
+static struct json *boundary_cards_json(const struct forecast *forecast, size_t boundary)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < forecast->card_count; i++) {
+        const struct boundary_outlook *outlook =
+            &forecast->boundaries[boundary * forecast->card_count + i];
+        struct json *object = json_make_object();
+        json_set_text(object, "ranks", forecast->cards[i].ranks);
+        json_set_reading(object, "predicted_last_fit", outlook->last_fit);
+        if (forecast->cards[i].room.capacity.known)
+            json_set_flag(object, "predicted_none_fits", outlook->none);
+        else
+            json_set_text(object, "predicted_none_fits", NULL);
+        json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *boundaries_json(const struct plan_view *view)
+{
+    struct json *list = json_make_array();
+    for (size_t i = 0; i < view->study->boundary_count; i++) {
+        const struct study_boundary *boundary = &view->study->boundaries[i];
+        struct json *object = json_make_object();
+        json_set_text(object, "dimension", dimension_facts[boundary->dimension].name);
+        json_set_count(object, "from", boundary->from);
+        json_set_count(object, "to", boundary->to);
+        json_set_count(object, "step", boundary->step);
+        json_set_count(object, "confirm", boundary->confirm);
+        json_set_count(object, "most_runs",
+                       forecast_boundary_runs(&view->forecast, view->study, boundary));
+        json_set(object, "cards", boundary_cards_json(&view->forecast, i));
+        json_append(list, object);
+    }
+    return list;
+}
+
 void plan_view_json(const struct plan_view *view, struct text *out)
 {
     const struct study *study = view->study;
@@ -114,10 +151,14 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set_text(document, "backend", backend_names[study->backend]);
     json_set_count(document, "run_count", view->plan.count);
     json_set_count(document, "point_count", view->forecast.point_count);
-    json_set_count(document, "predicted_not_to_fit", plan_view_misfits(view));
+    size_t misfits = plan_view_misfits(view);
+    bool judged = plan_view_is_judged(view) || misfits > 0;
+    json_set_reading(document, "predicted_not_to_fit",
+                     judged ? reading_of(misfits) : reading_missing());
     json_set_count(document, "assumed_duration_ns", view->forecast.duration_ns);
     json_set_text(document, "assumed_duration_rule", text_string(&rule));
     json_set(document, "cards", cards_json(view));
+    json_set(document, "boundaries", boundaries_json(view));
     json_set(document, "runs", runs_json(view));
     json_set(document, "points", points_json(view));
     json_write(document, out);

@@ -40,6 +40,54 @@ static void add_cards(const struct plan_view *view, struct text *out)
     }
 }
 
+static void add_misfits(const struct plan_view *view, struct text *out)
+{
+    size_t misfits = plan_view_misfits(view), points = view->forecast.point_count;
+    bool judged = plan_view_is_judged(view);
+    text_add(out, "predicted not to fit: ");
+    if (judged || misfits > 0)
+        text_addf(out, "%zu of %zu points%s\n", misfits, points,
+                  judged ? "" : ", the others not judged");
+    else
+        text_add(out, "not judged\n");
+}
+
+static void add_last_fit(const struct study_boundary *boundary, const struct card *card,
+                         const struct boundary_outlook *outlook, struct text *out)
+{
+    if (!card->room.capacity.known)
+        text_add(out, "not judged");
+    else if (outlook->none)
+        text_add(out, "none, not even the first");
+    else
+        text_addf(out, "%" PRIu64 "%s", outlook->last_fit.value,
+                  boundary->to - outlook->last_fit.value < boundary->step
+                      ? ", the largest asked for"
+                      : "");
+}
+
+static void add_boundaries(const struct plan_view *view, struct text *out)
+{
+    const struct forecast *forecast = &view->forecast;
+    for (size_t i = 0; i < view->study->boundary_count; i++) {
+        const struct study_boundary *boundary = &view->study->boundaries[i];
+        text_addf(out,
+                  "boundary %s: searched for from %" PRIu64 " to %" PRIu64 " step %" PRIu64
+                  ", confirm %" PRIu64 ", at most %" PRIu64 " runs\n  predicted last fit: ",
+                  dimension_facts[boundary->dimension].name, boundary->from, boundary->to,
+                  boundary->step, boundary->confirm,
+                  forecast_boundary_runs(forecast, view->study, boundary));
+        for (size_t j = 0; j < forecast->card_count; j++) {
+            const struct card *card = &forecast->cards[j];
+            if (forecast->card_count > 1)
+                text_addf(out, "%s%s ", j ? "; " : "", card->ranks);
+            add_last_fit(boundary, card,
+                         &forecast->boundaries[i * forecast->card_count + j], out);
+        }
+        text_add_char(out, '\n');
+    }
+}
+
 static void add_head(const struct plan_view *view, struct text *out)
 {
     const struct study *study = view->study;
@@ -51,17 +99,22 @@ static void add_head(const struct plan_view *view, struct text *out)
     add_cards(view, out);
     const char *points =
         study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";
-    text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trials each\n", view->plan.count,
-              view->forecast.point_count, points, study->trials);
+    if (view->plan.count > 0 || study->boundary_count == 0)
+        text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trials each\n", view->plan.count,
+                  view->forecast.point_count, points, study->trials);
     if (study->placement == PLACEMENT_ALONE)
         text_addf(out, "placement alone: a run of its own on each of %" PRIu64 " device%s%s\n",
                   view->forecast.ranks, view->forecast.ranks == 1 ? "" : "s",
                   view->forecast.ranks_unknown
                       ? ", counted for one: how many there are is not known here"
                       : "");
-    text_addf(out, "predicted not to fit: %zu of %zu points\n", plan_view_misfits(view),
-              view->forecast.point_count);
-    text_add(out, "assumed duration: ");
+    if (view->forecast.point_count > 0)
+        add_misfits(view, out);
+    add_boundaries(view, out);
+    if (view->plan.count == 0)
+        return;
+    text_add(out, study->boundary_count ? "assumed duration without the boundaries' runs: "
+                                        : "assumed duration: ");
     text_add_duration(out, view->forecast.duration_ns);
     text_add(out, " (");
     forecast_add_rule(study, out);
@@ -164,6 +217,14 @@ static void add_points(const struct plan_view *view, struct text *out)
     }
 }
 
+bool plan_view_is_judged(const struct plan_view *view)
+{
+    bool judged = false;
+    for (size_t i = 0; i < view->forecast.card_count; i++)
+        judged = judged || view->forecast.cards[i].room.capacity.known;
+    return judged;
+}
+
 size_t plan_view_misfits(const struct plan_view *view)
 {
     size_t misfits = 0;
@@ -179,6 +240,8 @@ size_t plan_view_misfits(const struct plan_view *view)
 void plan_view_text(const struct plan_view *view, struct text *out)
 {
     add_head(view, out);
+    if (view->plan.count == 0)
+        return;
     add_runs(view, out);
     add_points(view, out);
 }

@@ -64,10 +64,43 @@ awk '/"status": "not_reached"/ { reached = 6; next } reached-- > 0 && !/: null/ 
 
 # --capacity stands in for every card
 expect 0 plan study.ini --capacity 80GiB
-has out "rank 0: capacity 85899345920 bytes = 85.90 GB = 80.00 GiB, given with --capacity"
+has out "ranks 0, 1: capacity 85899345920 bytes = 85.90 GB = 80.00 GiB, given with --capacity"
+has out "instead of each rank's own"
 has out "predicted not to fit: 0 of 3 points"
 expect 1 plan study.ini --capacity 80gib
 expect 1 plan study.ini --capacity 0
+
+# a boundary is part of the plan, and what is predicted of it is what a run says
+sed '/^\[input/,$d' study.ini >boundary.ini
+printf '[boundary batch]\nfrom = 1\nto = 1000\nstep = 3\nconfirm = 3\n' >>boundary.ini
+expect 0 plan boundary.ini
+hasnt out "0 runs of 0 points"
+has out "boundary batch: searched for from 1 to 1000 step 3, confirm 3, at most 44 runs"
+grep -q '^  predicted last fit: rank 0 [0-9]*; rank 1 1000, the largest asked for$' out ||
+    fail "no predicted last fit: $(cat out)"
+fits=$(sed -n 's/^  predicted last fit: rank 0 \([0-9]*\);.*/\1/p' out)
+printf '[sweep batch]\nvalues = %d, %d\n' "$fits" $((fits + 3)) >>boundary.ini
+expect 0 plan boundary.ini
+grep -q "r-batch-$fits-t1 .* rank 0 yes;" out || fail "the last fit $fits does not fit"
+grep -q "r-batch-$((fits + 3))-t1 .* rank 0 no: " out || fail "$((fits + 3)) fits, too"
+has out "assumed duration without the boundaries' runs: "
+expect 0 plan boundary.ini --json
+has out "\"predicted_last_fit\": $fits"
+has out '"most_runs": 44'
+expect 0 plan boundary.ini --capacity 64MiB
+has out "predicted last fit: none, not even the first"
+expect 0 plan boundary.ini --capacity 64MiB --set study.phases=both
+has out "at most 88 runs"
+
+# nothing is judged where there is no device to ask
+if [ -z "$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' 2>/dev/null)" ]; then
+    sed 's/^backend.*/backend = cuda/; /^capacity/d' boundary.ini >real.ini
+    expect 0 plan real.ini
+    has out "predicted not to fit: not judged"
+    has out "predicted last fit: not judged"
+    expect 0 plan real.ini --json
+    has out '"predicted_not_to_fit": null'
+fi
 
 # errors name file and line, all at once, and nothing is printed as a result
 printf '[study]\nnmae = x\n[sweep batch]\nvalues = 0\n' >bad.ini
