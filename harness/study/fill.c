@@ -194,8 +194,8 @@ void study_check_dimensions(const struct document_section *section, const struct
     }
 }
 
-/* What the workload's options decide (a model's own width) unless [point] says it too; whether the
- * two agree is for the workload to check. */
+/* What the workload's options decide (a model's own width) unless [point] says it too; whether
+ * the two agree is for the workload to check. */
 static void fix_dimensions(const struct document *document, struct study *study)
 {
     const struct document_section *point = document_find(document, "point");

@@ -16,7 +16,9 @@ for study in "$HIGHWATER_SOURCE"/sweeps/*.ini; do
     set -- $simulated
     ! grep -q "^backend  *= simulated" "$study" || set --
     "$highwater" plan "$study" "$@" >"$name.txt" || fail "$name cannot be planned"
-    grep -q "proves nothing about a language model" "$name.txt" || fail "$name: no caution"
+    caution="proves nothing about a language model"
+    ! grep -q "^workload  *= decoder" "$study" || caution="decoder without a model: head_dim = 128"
+    grep -q "$caution" "$name.txt" || fail "$name: no caution"
 done
 [ "$count" -ge 6 ] || fail "only $count studies"
 
@@ -27,6 +29,18 @@ has quickstart 'r-batch-4096-t1 .* no: cold_forward$'
 has dense-width 'r-width-131072-t1 .* no: model_load$'
 has dense-limit 'r-batch-1408-t1 .* yes$'
 has dense-limit 'r-batch-1536-t1 .* no: cold_forward$'
+has kv-context 'r-context-131072-t1 .* yes$'
+has kv-context 'r-context-1048576-t1 .* no: inputs$'
+has kv-sequences 'r-sequences-96-t1 .* yes$'
+has kv-sequences 'r-sequences-128-t1 .* no: inputs$'
+has decoder-batch 'r-batch-80-t1 .* yes$'
+has decoder-batch 'r-batch-96-t1 .* no: '
+has decoder-batch 'r-batch-112-t1 .* no: cold_prefill$' # what batch costs that sequences do not
+has decoder-width 'r-width-12288-t1 .* yes$'
+has decoder-width 'r-width-16384-t1 .* no: model_load$'
+for name in kv-context kv-sequences decoder-batch decoder-width; do
+    [ "$(grep -c ' r-input-.* yes$' "$name.txt")" -eq 3 ] || fail "$name: not three inputs that fit"
+done
 has unlike-cards 'r-batch-128-t1 .* rank 0 yes; rank 1 yes$'
 has unlike-cards 'r-batch-256-t1 .* rank 0 no: cold_forward; rank 1 yes$'
 has unlike-cards 'r-batch-1024-t1 .* rank 0 no: cold_forward; rank 1 no: cold_forward$'
@@ -37,3 +51,5 @@ peak() { awk -v run="$2" '$2 == run { print $4; exit }' "$1.txt"; }
     $((8 * 100663296)) ] || fail "dense-batch: another slope"
 [ $(($(peak dense-context r-context-8192-t1) - $(peak dense-context r-context-4096-t1))) -eq \
     $((4096 * 49152)) ] || fail "dense-context: another slope"
+[ $(($(peak kv-context r-context-131072-t1) - $(peak kv-context r-context-65536-t1))) -eq \
+    $((65536 * 159748)) ] || fail "kv-context: another slope" # with 4 bytes of the prompt
