@@ -47,13 +47,7 @@ has err "STUDY.ini is missing"
 expect 1 sweep a b
 has err "unexpected argument 'b'"
 
-# reserved words of sweep
-echo x >study.ini
-for later in --resume "--retry oom" --stop-on-failure; do
-    # shellcheck disable=SC2086
-    expect 1 sweep study.ini $later
-    has err "not yet"
-done
+# what there is not yet
 expect 1 report --format html .
 has err "not yet"
 

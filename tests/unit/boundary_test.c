@@ -295,49 +295,6 @@ static void test_one_not_judged(void **state)
     boundary_close(&search);
 }
 
-static void say(uint64_t from, uint64_t to, const char *history, const char *wanted)
-{
-    struct boundary_search search;
-    struct text text = TEXT_INIT;
-    boundary_open(&search, &BOUNDARY(from, to, 1, 2), reading_missing());
-    while (*history) {
-        char *end;
-        uint64_t value = strtoull(history, &end, 10);
-        boundary_feed(&search, value,
-                      *end == '+'   ? BOUNDARY_FITS
-                      : *end == '-' ? BOUNDARY_FAILS
-                                    : BOUNDARY_NOT_JUDGED);
-        history = end + 1 + strspn(end + 1, " ");
-    }
-    boundary_add_text(&search, &text);
-    assert_string_equal(text_string(&text), wanted);
-    boundary_close(&search);
-    text_release(&text);
-}
-
-/* Case N9 and its kind: what was seen is what is said. */
-static void test_said(void **state)
-{
-    (void)state;
-    say(1, 64, "40+ 41- 41+ 42- 41-",
-        "fits 40 (1 of 1 runs), fails 42 (1 of 1), unstable at 41 (1 of 3 fitted); not "
-        "finished");
-    say(1, 64, "40+ 41- 41+ 42- 41- 40+ 42-",
-        "fits 40 (2 of 2 runs), fails 42 (2 of 2), unstable at 41 (1 of 3 fitted)");
-    say(1, 64, "40+ 41- 40+ 41-", "fits 40 (2 of 2 runs), fails 41 (2 of 2)");
-    say(1, 64, "1- 1-", "nothing fits, fails 1 (2 of 2)");
-    say(1, 64, "64+ 64+", "fits 64 (2 of 2 runs), the largest value asked for");
-    say(1, 64, "", "no fit seen, no failure seen; not finished");
-    say(1, 64, "40+ 40+ 41- 41- 50+",
-        "fits 40 (2 of 2 runs), fails 41 (2 of 2), unstable at 50 (1 of 1 fitted)");
-    say(1, 64, "40+ 99+ 41-", "fits 40 (1 of 1 runs), fails 41 (1 of 1); not finished");
-    say(1, 1, "1+ 1-", "no fit seen, no failure seen, unstable at 1 (1 of 2 fitted)");
-    say(1, 64, "40+ 42? 42?",
-        "fits 40 (1 of 1 runs), no failure seen, not judged at 42 (2 runs); undecided");
-}
-
-/* --- several devices, resuming --- */
-
 /* Unlike cards in one run: each search is fed every run, each comes to its own answer, and the
  * runs are no more than the bounds of all together. */
 static void test_unlike_cards(void **state)
@@ -407,7 +364,6 @@ int main(void)
         cmocka_unit_test(test_nothing_judged),
         cmocka_unit_test(test_not_judged_is_no_failure),
         cmocka_unit_test(test_one_not_judged),
-        cmocka_unit_test(test_said),
         cmocka_unit_test(test_unlike_cards),
         cmocka_unit_test(test_resumed_anywhere),
     };

@@ -191,6 +191,19 @@ static void programs_are_found_as_a_shell_does(void **state)
     free(before);
 }
 
+static void each_run_has_a_folder_of_its_own(struct rundir *rundir)
+{
+    struct text why = TEXT_INIT;
+    struct stat about;
+    char *run = rundir_for_run(rundir, 1, &why);
+    assert_non_null(run);
+    assert_int_equal(stat(run, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0700);
+    assert_null(rundir_for_run(rundir, 1, &why)); /* once only */
+    free(run);
+    text_release(&why);
+}
+
 static void leftovers_go_and_the_living_stay(void **state)
 {
     (void)state;
@@ -228,12 +241,7 @@ static void leftovers_go_and_the_living_stay(void **state)
     assert_int_equal(folder_remove(others, &why), 0);
     assert_true(file_exists(first.path));
     assert_string_not_equal(first.path, second.path);
-    char *run = rundir_for_run(&second, 1, &why);
-    assert_non_null(run);
-    struct stat about;
-    assert_int_equal(stat(run, &about), 0);
-    assert_int_equal(about.st_mode & 0777, 0700);
-    assert_null(rundir_for_run(&second, 1, &why)); /* once only */
+    each_run_has_a_folder_of_its_own(&second);
     char *gone = xstrdup(second.path);
     assert_int_equal(rundir_close(&second, &why), 0);
     assert_false(file_exists(gone));
@@ -251,7 +259,6 @@ static void leftovers_go_and_the_living_stay(void **state)
     free(inside);
     free(lock);
     free(kept);
-    free(run);
     free(gone);
     text_release(&why);
 }
