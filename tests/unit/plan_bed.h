@@ -34,4 +34,11 @@ static inline void make_plan(const char *bytes, struct study *study, struct plan
     text_release(&why);
 }
 
+static inline uint64_t number(const struct row *row, enum column column)
+{
+    struct reading reading = row_count(row, column);
+    assert_true(reading.known);
+    return reading.value;
+}
+
 #endif

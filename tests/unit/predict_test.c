@@ -43,13 +43,6 @@ static const struct row *find_row(const struct prediction *prediction, const cha
     return NULL;
 }
 
-static uint64_t number(const struct row *row, enum column column)
-{
-    struct reading reading = row_count(row, column);
-    assert_true(reading.known);
-    return reading.value;
-}
-
 /* The bytes of dense are known from its definition: parameters, input, hidden, output. */
 static void test_prediction_is_the_arithmetic(void **state)
 {
