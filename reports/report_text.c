@@ -1,9 +1,8 @@
 #include "reports/report_text.h"
 
 #include "harness/base/units.h"
-#include "harness/study/plan.h"
 #include "kernels/workloads/workload.h"
-#include "reports/run_line.h"
+#include "reports/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,17 +46,25 @@ static const char *status_of(const struct run_line *line)
 /* Alone every rank is 0: the place of its device tells the runs apart. */
 static void add_rank(struct text *out, const struct run_line *line)
 {
-    uint64_t place = plan_place(line->run);
-    char words[32];
-    if (place == 0 || !line->rank.known) {
+    char words[48];
+    if (line->place == 0 || !line->rank.known) {
         add_number(out, 4, "", line->rank);
         return;
     }
-    snprintf(words, sizeof words, "%" PRIu64 " d%" PRIu64, line->rank.value, place);
+    snprintf(words, sizeof words, "%" PRIu64 " d%" PRIu64, line->rank.value, line->place);
     text_addf(out, " %4s", words);
 }
 
-static void add_line(struct text *out, const struct run_line *line)
+/* Where nothing was run whole, that all is split goes without saying. */
+static bool has_whole(const struct group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (strcmp(group->lines[i].phases, "whole") == 0)
+            return true;
+    return false;
+}
+
+static void add_line(struct text *out, const struct run_line *line, bool phases)
 {
     const char *mark = line->partial ? ">=" : "";
     if (line->dimension[0])
@@ -66,12 +73,14 @@ static void add_line(struct text *out, const struct run_line *line)
         add_word(out, 12, line->input);
     add_number(out, 5, "", line->trial);
     add_rank(out, line);
+    if (phases)
+        add_word(out, 6, line->phases);
     add_word(out, 4, line->fits);
     add_word(out, 13, status_of(line));
     add_word(out, 14, line->failed_phase);
     add_number(out, 16, mark, line->allocated);
     add_number(out, 16, mark, line->reserved);
-    add_number(out, 16, "", line->predicted);
+    add_number(out, 16, line->predicted_misfit ? ">=" : "", line->predicted);
     add_number(out, 16, "", line->device_used);
     text_add_char(out, '\n');
 }
@@ -79,49 +88,12 @@ static void add_line(struct text *out, const struct run_line *line)
 static void add_columns(struct text *out, const struct group *group)
 {
     const char *first = group->lines->dimension[0] ? group->lines->dimension : "input";
-    text_addf(out, " %12s %5s %4s %-4s %-13s %-14s %16s %16s %16s %16s\n", first, "trial",
-              "rank", "fits", "status", "failed in", "allocated peak", "reserved peak",
-              "predicted alloc.", "device used");
-}
-
-/* What the runs of one value say together: "yes", "no" or "" when it is not settled. */
-static const char *verdict(const struct run_line *lines, size_t count)
-{
-    bool all = true;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(lines[i].fits, "no") == 0)
-            return "no";
-        all = all && strcmp(lines[i].fits, "yes") == 0;
-    }
-    return all ? "yes" : "";
-}
-
-static void add_limit(struct text *out, const char *words, struct reading value)
-{
-    if (value.known)
-        text_addf(out, "%s %" PRIu64, words, value.value);
-    else
-        text_addf(out, "%s " DASH, words);
-}
-
-/* The largest value whose every run fitted, and the smallest of which one did not. */
-static void add_limits(struct text *out, const struct group *group)
-{
-    struct reading fits = reading_missing(), fails = reading_missing();
-    for (size_t i = 0, next; i < group->count; i = next) {
-        const struct run_line *line = &group->lines[i];
-        for (next = i + 1; next < group->count; next++)
-            if (!same(group->lines[next].value, line->value))
-                break;
-        const char *judged = verdict(line, next - i);
-        if (strcmp(judged, "yes") == 0)
-            fits = reading_max(fits, line->value);
-        else if (strcmp(judged, "no") == 0 && !fails.known)
-            fails = line->value;
-    }
-    add_limit(out, " largest value that fits in every run:", fits);
-    add_limit(out, "; smallest that does not:", fails);
-    text_add_char(out, '\n');
+    text_addf(out, " %12s %5s %4s", first, "trial", "rank");
+    if (has_whole(group))
+        text_addf(out, " %-6s", "phases");
+    text_addf(out, " %-4s %-13s %-14s %16s %16s %16s %16s\n", "fits", "status",
+              "failed in", "allocated peak", "reserved peak", "predicted alloc.",
+              "device used");
 }
 
 static void add_devices(struct text *out, const struct group *group)
@@ -158,9 +130,9 @@ static void add_group(struct text *out, const struct group *group)
     add_devices(out, group);
     add_columns(out, group);
     for (size_t i = 0; i < group->count; i++)
-        add_line(out, &group->lines[i]);
+        add_line(out, &group->lines[i], has_whole(group));
     if (first->dimension[0])
-        add_limits(out, group);
+        limits_add_text(group->lines, group->count, out);
 }
 
 static void add_counts(struct text *out, const struct run_lines *lines)
@@ -168,16 +140,19 @@ static void add_counts(struct text *out, const struct run_lines *lines)
     size_t fits = 0, open = 0;
     bool alone = false;
     for (size_t i = 0; i < lines->count; i++) {
-        alone = alone || plan_place(lines->lines[i].run) > 0;
+        alone = alone || lines->lines[i].place > 0;
         fits += strcmp(lines->lines[i].fits, "yes") == 0;
         open += lines->lines[i].status < 0;
     }
     text_addf(out, "%zu of %zu runs on their ranks fitted", fits, lines->count);
     if (open)
         text_addf(out, "; %zu have no closing row", open);
+    if (lines->replaced)
+        text_addf(out, "; %zu earlier ones were made again and are left out", lines->replaced);
     text_add(out,
              "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
-             "not finish, a lower bound\nallocated is part of reserved: never add them; "
+             "not finish, a lower bound; so is\na predicted one, up to the request predicted "
+             "to be refused\nallocated is part of reserved: never add them; "
              "device used counts every process on the card\n");
     if (alone)
         text_add(out, "dN behind a rank: a run of its own on the N-th device of the study\n");

@@ -1,6 +1,7 @@
 #include "reports/run_line.h"
 
 #include "harness/record/table.h"
+#include "harness/study/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,8 @@ static int compare_lines(const void *a, const void *b)
     order = order ? order : strcmp(x->input, y->input);
     order = order ? order : compare_readings(x->trial, y->trial);
     order = order ? order : strcmp(x->run, y->run);
+    if (order == 0 && x->attempt != y->attempt)
+        order = x->attempt > y->attempt ? 1 : -1;
     return order ? order : compare_readings(x->rank, y->rank);
 }
 
@@ -39,7 +42,8 @@ static void line_release(struct run_line *line)
 {
     char **texts[] = {&line->evidence, &line->backend,      &line->study,
                       &line->workload, &line->role,         &line->dimension,
-                      &line->input,    &line->run,          &line->device,
+                      &line->input,    &line->run,          &line->phases,
+                      &line->device,
                       &line->fits,     &line->failed_phase, &line->refused_by};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(*texts[i]);
@@ -62,6 +66,7 @@ static void line_open(struct run_line *line, const struct row *row)
         .dimension = take(row, COLUMN_dimension),
         .input = take(row, COLUMN_input),
         .run = take(row, COLUMN_run),
+        .phases = take(row, COLUMN_phases),
         .device = take(row, COLUMN_device_name),
         .fits = xstrdup(""),
         .failed_phase = xstrdup(""),
@@ -71,6 +76,7 @@ static void line_open(struct run_line *line, const struct row *row)
         .rank = row_count(row, COLUMN_rank),
         .status = -1,
     };
+    line->place = plan_place(line->run);
 }
 
 static void replace(char **text, const struct row *row, enum column column)
@@ -85,6 +91,7 @@ static void replace(char **text, const struct row *row, enum column column)
 static void line_add(struct run_line *line, const struct row *row)
 {
     const char *partial = row_text(row, COLUMN_partial);
+    const char *predicted = row_text(row, COLUMN_predicted_fits);
     if (row_is_closing(row)) {
         line->status = row_status(row);
         replace(&line->fits, row, COLUMN_fits);
@@ -92,6 +99,8 @@ static void line_add(struct run_line *line, const struct row *row)
     }
     replace(&line->refused_by, row, COLUMN_refused_by);
     line->partial = line->partial || (partial && strcmp(partial, "yes") == 0);
+    line->predicted_misfit =
+        line->predicted_misfit || (predicted && strcmp(predicted, "no") == 0);
     line->capacity = reading_max(line->capacity, row_count(row, COLUMN_device_capacity_bytes));
     line->allocated = reading_max(line->allocated, row_count(row, COLUMN_allocated_peak_bytes));
     line->reserved = reading_max(line->reserved, row_count(row, COLUMN_reserved_peak_bytes));
@@ -116,13 +125,22 @@ static bool same_run(const struct run_line *line, const struct row *row)
            same_text(line->backend, row, COLUMN_backend);
 }
 
-/* The line of this row's run and rank. Rows of a run stand together in what highwater writes,
- * so the search ends where another run begins. */
+/* The line of this row's run and rank; NULL: it begins one. Rows of an attempt stand together
+ * in what highwater writes, each rank's closed by its closing row: another run's row, or a row
+ * behind the closing one, begins an attempt. */
 static struct run_line *find_line(struct run_lines *lines, const struct row *row)
 {
-    for (size_t i = lines->count; i-- > 0 && same_run(&lines->lines[i], row);)
-        if (compare_readings(lines->lines[i].rank, row_count(row, COLUMN_rank)) == 0)
-            return &lines->lines[i];
+    bool begins = lines->count == 0 || !same_run(&lines->lines[lines->count - 1], row);
+    for (size_t i = begins ? 0 : lines->count;
+         i-- > 0 && lines->lines[i].attempt == lines->attempts;) {
+        struct run_line *line = &lines->lines[i];
+        if (compare_readings(line->rank, row_count(row, COLUMN_rank)) != 0)
+            continue;
+        if (line->status < 0)
+            return line;
+        begins = true;
+    }
+    lines->attempts += begins;
     return NULL;
 }
 
@@ -138,17 +156,48 @@ static bool take_row(void *user, const struct row *row, uint64_t end_offset)
         }
         line = &lines->lines[lines->count++];
         line_open(line, row);
+        line->attempt = lines->attempts;
     }
     line_add(line, row);
     return true;
 }
 
+/* Sorted lines of one run stand together, its last attempt at the end. */
+static bool is_same_run(const struct run_line *a, const struct run_line *b)
+{
+    return strcmp(a->run, b->run) == 0 && run_line_group(a, b) == 0;
+}
+
+static void drop_replaced(struct run_lines *lines)
+{
+    size_t kept = 0;
+    for (size_t i = 0, next; i < lines->count; i = next) {
+        for (next = i + 1;
+             next < lines->count && is_same_run(&lines->lines[i], &lines->lines[next]);)
+            next++;
+        size_t last = lines->lines[next - 1].attempt;
+        for (size_t j = i; j < next; j++) {
+            if (lines->lines[j].attempt == last)
+                lines->lines[kept++] = lines->lines[j];
+            else
+                line_release(&lines->lines[j]);
+        }
+    }
+    lines->replaced = lines->count - kept;
+    lines->count = kept;
+}
+
 int run_lines_read(const char *path, struct run_lines *out, uint64_t *rows, struct text *tear,
                    struct text *why)
 {
-    struct run_lines lines = {NULL, 0, 0};
+    struct run_lines lines = {.lines = NULL};
     struct table_reading reading = {.rows = 0};
-    if (table_read(path, true, take_row, &lines, &reading, why) != 0) {
+    int outcome = table_read(path, true, take_row, &lines, &reading, why);
+    if (outcome == 0 && reading.torn && reading.good_end == 0) {
+        text_addf(why, "%s: not a table of highwater: it has no header", path);
+        outcome = -1;
+    }
+    if (outcome != 0) {
         run_lines_release(&lines);
         text_release(&reading.reason);
         return -1;
@@ -159,6 +208,7 @@ int run_lines_read(const char *path, struct run_lines *out, uint64_t *rows, stru
     text_release(&reading.reason);
     if (lines.count)
         qsort(lines.lines, lines.count, sizeof *lines.lines, compare_lines);
+    drop_replaced(&lines);
     *rows = reading.rows;
     *out = lines;
     return 0;

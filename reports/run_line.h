@@ -8,16 +8,22 @@
 
 /* Texts are "" when the cell is empty; owned. */
 struct run_line {
-    char *evidence, *backend, *study, *workload, *role, *dimension, *input, *run, *device;
+    char *evidence, *backend, *study, *workload, *role, *dimension, *input, *run, *phases,
+        *device;
     struct reading value, trial, rank, capacity;
+    uint64_t place; /* alone: of its device in the list, from 1; else 0 */
+    size_t attempt; /* which block of rows of the table, from 1 */
     int status; /* of the closing row; -1: the run has none (yet) */
     char *fits, *failed_phase, *refused_by;
     struct reading allocated, reserved, predicted, device_used; /* largest of the phases */
     bool partial; /* a phase did not finish: its peak is a lower bound */
+    bool predicted_misfit; /* likewise of the predicted peak: it ends at the refused request */
 };
 struct run_lines {
     struct run_line *lines;
     size_t count, room;
+    size_t attempts; /* blocks of rows, one each time that a run was made */
+    size_t replaced; /* lines of runs that were made again: the last attempt alone counts */
 };
 
 /* Reads a table; the lines are sorted by run_line_group, then value, input, trial and rank. */

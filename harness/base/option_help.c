@@ -59,9 +59,10 @@ void option_help(const struct option *table, struct text *out)
         text_add(out, option->help);
         bool plain = option->fallback == NULL || option->fallback[0] == '\0' ||
                      (option->type == OPTION_FLAG && strcmp(option->fallback, "no") == 0);
+        bool others = !plain && option->type == OPTION_CHOICE && option->not_yet != NULL;
         if (!plain)
-            text_addf(out, " (%s)", option->fallback);
-        if (option->not_yet != NULL)
+            text_addf(out, " (%s%s)", option->fallback, others ? "; the others not yet" : "");
+        if (option->not_yet != NULL && !others)
             text_add(out, " [not yet]");
         text_add_char(out, '\n');
     }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct report_options {
     struct output_option to;
@@ -42,17 +43,48 @@ static int add_boundaries(const char *folder, struct text *out, struct text *why
     return 0;
 }
 
+/* sweep names the folder of a study of which nothing was observed after the backend. */
+static void add_missing(const char *folder, struct text *why)
+{
+    static const char *const backends[] = {"simulated", "host"};
+    size_t length = strlen(folder);
+    text_addf(why, "%s: %s", folder,
+              file_exists(folder) ? "no rows.csv in it" : "there is no such folder");
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char *other = xasprintf("%.*s.%s", (int)length, folder, backends[i]);
+        if (file_exists(other))
+            text_addf(why, "; there is %s", other);
+        free(other);
+    }
+}
+
+/* What the table is called: inside the folder, or it itself; NULL, with a reason. */
+static char *find_table(const char *path, struct text *why)
+{
+    struct stat facts;
+    char *inside = xasprintf("%s/rows.csv", path);
+    if (file_exists(inside))
+        return inside;
+    free(inside);
+    if (stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
+        return xstrdup(path);
+    add_missing(path, why);
+    return NULL;
+}
+
 static int run(struct command_call *call)
 {
     const char *folder = call->operands[0];
     struct text why = TEXT_INIT;
-    char *inside = xasprintf("%s/rows.csv", folder);
-    int outcome = report_text(file_exists(inside) ? inside : folder, &call->out, &why);
+    char *table = find_table(folder, &why);
+    int outcome = table == NULL ? -1 : report_text(table, &call->out, &why);
     if (outcome == 0)
         outcome = add_boundaries(folder, &call->out, &why);
     if (outcome != 0)
         log_error("report: %s", text_string(&why));
-    free(inside);
+    free(table);
     text_release(&why);
     return outcome == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

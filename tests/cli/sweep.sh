@@ -89,5 +89,18 @@ expect 0 report results/small.simulated/rows.csv
 tail -n +2 out >one
 tail -n +2 folder >other
 cmp -s one other || fail "a folder and its rows.csv give different reports"
+expect 0 report --help
+has out "(text; the others not yet)"
 expect 1 report nowhere
 is_empty out
+has err "nowhere: there is no such folder"
+expect 1 report results/small
+has err "results/small: there is no such folder; there is results/small.simulated"
+mkdir results/small
+expect 1 report results/small/
+has err "results/small/: no rows.csv in it; there is results/small.simulated"
+rmdir results/small
+: >empty.csv
+expect 1 report empty.csv
+is_empty out
+has err "empty.csv: not a table of highwater"

@@ -37,6 +37,7 @@ struct made {
     const char *phase;
     int status;
     struct reading allocated, reserved, predicted, used;
+    const char *phases;
     bool partial;
 };
 
@@ -52,6 +53,9 @@ static void add(const struct made *made)
     row_set_text(&row, COLUMN_dimension, "batch");
     row_set_text(&row, COLUMN_run, made->run);
     row_set_text(&row, COLUMN_phase, made->phase);
+    row_set_text(&row, COLUMN_phases, made->phases);
+    if (row_is_closing(&row))
+        row_set_text(&row, COLUMN_predicted_fits, made->status == STATUS_oom ? "no" : "yes");
     row_set_count(&row, COLUMN_value, made->value);
     row_set_count(&row, COLUMN_trial, 1);
     row_set_count(&row, COLUMN_rank, made->rank);
@@ -68,14 +72,15 @@ static void add(const struct made *made)
     row_release(&row);
 }
 
-static void add_run(const char *backend, const char *run, uint64_t value, uint64_t rank,
-                    enum status status)
+static void add_as(const char *backend, const char *run, uint64_t value, uint64_t rank,
+                   enum status status, const char *phases)
 {
     struct made made = {.backend = backend,
                         .run = run,
                         .value = value,
                         .rank = rank,
                         .phase = "cold_forward",
+                        .phases = phases,
                         .status = STATUS_ok,
                         .allocated = reading_of(1000 * value),
                         .predicted = reading_of(1000 * value)};
@@ -90,8 +95,15 @@ static void add_run(const char *backend, const char *run, uint64_t value, uint64
                          .value = value,
                          .rank = rank,
                          .phase = "run",
+                         .phases = phases,
                          .status = (int)status};
     add(&made);
+}
+
+static void add_run(const char *backend, const char *run, uint64_t value, uint64_t rank,
+                    enum status status)
+{
+    add_as(backend, run, value, rank, status, NULL);
 }
 
 /* The report of the table, which the caller frees; *outcome is report_text's. */
@@ -211,6 +223,99 @@ static void limits_need_every_rank(void **state)
     free(text);
 }
 
+static void has(const char *text, const char *wanted)
+{
+    if (strstr(text, wanted) == NULL)
+        fail_msg("\"%s\" is not in: %s", wanted, text);
+}
+
+static void a_value_with_both_outcomes_is_unstable(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    add_run("cuda", "r-batch-4-t1", 4, 0, STATUS_ok);
+    add_run("cuda", "r-batch-4-t2", 4, 0, STATUS_oom);
+    add_run("cuda", "r-batch-8-t1", 8, 0, STATUS_oom);
+    char *text = report(&outcome);
+    has(text, "every run: 2; smallest that does not: 8; unstable, some of its runs fit and some "
+              "do not: 4\n");
+    assert_null(strstr(text, "rank 0:"));
+    free(text);
+}
+
+static void unlike_ranks_have_limits_of_their_own(void **state)
+{
+    int outcome;
+    (void)state;
+    for (uint64_t value = 2; value <= 4; value += 2)
+        for (uint64_t rank = 0; rank < 2; rank++)
+            add_run("cuda", value == 2 ? "r-batch-2-t1" : "r-batch-4-t1", value, rank,
+                    value == 4 && rank == 1 ? STATUS_oom : STATUS_ok);
+    char *text = report(&outcome);
+    has(text, " largest value that fits in every run: 2; smallest that does not: 4\n");
+    has(text, "rank 0: largest value that fits in every run: 4; smallest that");
+    has(text, "rank 1: largest value that fits in every run: 2; smallest that does not: 4\n");
+    free(text);
+}
+
+static void split_and_whole_are_told_apart(void **state)
+{
+    int outcome;
+    (void)state;
+    add_as("cuda", "r-batch-2-t1", 2, 0, STATUS_ok, "split");
+    char *text = report(&outcome);
+    assert_null(strstr(text, " phases "));
+    free(text);
+    add_as("cuda", "r-batch-2-t1-whole", 2, 0, STATUS_oom, "whole");
+    text = report(&outcome);
+    has(text, " rank phases fits ");
+    has(text, "    0 split  yes ");
+    has(text, "    0 whole  no ");
+    assert_null(strstr(text, "unstable"));
+    has(text, "rank 0, whole: largest value that fits in every run: —; smallest that");
+    free(text);
+}
+
+/* Whether something else was run in between or not, and whatever the first attempt said. */
+static void a_run_made_again_counts_once(void **state)
+{
+    int outcome;
+    (void)state;
+    for (uint64_t rank = 0; rank < 2; rank++)
+        add_run("cuda", "r-batch-4-t1", 4, rank, STATUS_oom);
+    for (uint64_t rank = 0; rank < 2; rank++)
+        add_run("cuda", "r-batch-4-t1", 4, rank, STATUS_crashed);
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    for (uint64_t rank = 0; rank < 2; rank++)
+        add_run("cuda", "r-batch-4-t1", 4, rank, STATUS_ok);
+    char *text = report(&outcome);
+    has(text, "3 of 3 runs on their ranks fitted; 4 earlier ones were made again");
+    has(text, "every run: 4; smallest that does not: —\n");
+    assert_null(strstr(text, "crashed"));
+    assert_null(strstr(text, " oom "));
+    char *line = line_of(text, "4");
+    assert_null(strstr(line, ">=")); /* nothing of the first attempts is left in it */
+    free(line);
+    free(text);
+}
+
+static void a_predicted_misfit_is_a_lower_bound(void **state)
+{
+    int outcome;
+    (void)state;
+    add_run("cuda", "r-batch-2-t1", 2, 0, STATUS_ok);
+    add_run("cuda", "r-batch-4-t1", 4, 0, STATUS_oom);
+    char *text = report(&outcome);
+    char *line = line_of(text, "4");
+    has(line, ">=4000 ");
+    free(line);
+    line = line_of(text, "2");
+    assert_null(strstr(line, ">="));
+    free(line);
+    free(text);
+}
+
 static void nothing_that_fits_is_unknown_not_zero(void **state)
 {
     int outcome;
@@ -249,11 +354,14 @@ static void a_foreign_table_is_refused(void **state)
 {
     int outcome;
     (void)state;
-    text_setf(&table, "a,b,c\n1,2,3\n");
-    char *text = report(&outcome);
-    assert_int_equal(outcome, -1);
-    assert_string_equal(text, "");
-    free(text);
+    static const char *const foreign[] = {"a,b,c\n1,2,3\n", "no table at all", ""};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        text_setf(&table, "%s", foreign[i]);
+        char *text = report(&outcome);
+        assert_int_equal(outcome, -1);
+        assert_string_equal(text, "");
+        free(text);
+    }
 }
 
 static void a_table_without_rows_says_so(void **state)
@@ -280,6 +388,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_torn_table_is_reported_as_far_as_it_goes, begin, end),
         cmocka_unit_test_setup_teardown(a_foreign_table_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_table_without_rows_says_so, begin, end),
+        cmocka_unit_test_setup_teardown(a_value_with_both_outcomes_is_unstable, begin, end),
+        cmocka_unit_test_setup_teardown(unlike_ranks_have_limits_of_their_own, begin, end),
+        cmocka_unit_test_setup_teardown(split_and_whole_are_told_apart, begin, end),
+        cmocka_unit_test_setup_teardown(a_run_made_again_counts_once, begin, end),
+        cmocka_unit_test_setup_teardown(a_predicted_misfit_is_a_lower_bound, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
