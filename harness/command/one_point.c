@@ -76,23 +76,79 @@ const char *one_point_cuda_index(const struct one_point *options)
     return index;
 }
 
-/* Overrides "section.key=value", owned. */
+/* Overrides "section.key=value", and what was typed for each: "--key=value"; all owned. */
 struct overrides {
-    char **items;
+    char **items, **typed;
     size_t count;
 };
 
-static void add_override(struct overrides *overrides, char *item)
+static void add_override(struct overrides *overrides, char *item, char *typed)
 {
-    overrides->items =
-        xrealloc(overrides->items, (overrides->count + 1) * sizeof *overrides->items);
-    overrides->items[overrides->count++] = item;
+    size_t room = (overrides->count + 1) * sizeof *overrides->items;
+    overrides->items = xrealloc(overrides->items, room);
+    overrides->typed = xrealloc(overrides->typed, room);
+    overrides->items[overrides->count] = item;
+    overrides->typed[overrides->count++] = typed;
+}
+
+static void override_as(struct overrides *overrides, const char *section, const char *key,
+                        const char *value, const char *option, const char *given)
+{
+    struct text typed = TEXT_INIT;
+    command_add_flag(&typed, option);
+    text_add_char(&typed, '=');
+    text_add_escaped(&typed, given, strlen(given), 120);
+    add_override(overrides, xasprintf("%s.%s=%s", section, key, value), text_detach(&typed));
 }
 
 static void override(struct overrides *overrides, const char *section, const char *key,
                      const char *value)
 {
-    add_override(overrides, xasprintf("%s.%s=%s", section, key, value));
+    override_as(overrides, section, key, value, key, value);
+}
+
+static void overrides_release(struct overrides *overrides)
+{
+    for (size_t i = 0; i < overrides->count; i++) {
+        free(overrides->items[i]);
+        free(overrides->typed[i]);
+    }
+    free(overrides->items);
+    free(overrides->typed);
+}
+
+/* A line of study_parse's errors, "--set OVERRIDE: reason" or "measure:LINE: reason", in terms
+ * of what was typed: nobody wrote that study. */
+static void add_error(const struct overrides *overrides, const char *line, size_t length,
+                      struct text *why)
+{
+    struct text prefix = TEXT_INIT;
+    const char *typed = NULL;
+    const size_t name = strlen("measure:");
+    bool of_study = text_starts_with(line, "measure:");
+    size_t behind = of_study ? name + strspn(line + name, "0123456789") : 0;
+    for (size_t i = 0; i < overrides->count && typed == NULL && !of_study; i++) {
+        const char *item = overrides->items[i];
+        text_setf(&prefix, "--set ");
+        text_add_escaped(&prefix, item, strlen(item), 120);
+        text_add(&prefix, ": ");
+        if (text_starts_with(line, text_string(&prefix)))
+            typed = overrides->typed[i];
+    }
+    size_t cut = of_study ? behind : typed ? prefix.length - strlen(": ") : 0;
+    text_addf(why, "%s%s%.*s", why->length ? "\n" : "",
+              of_study ? "measure" : typed ? typed : "", (int)(length - cut), line + cut);
+    text_release(&prefix);
+}
+
+static void add_errors(const struct overrides *overrides, const struct text *errors,
+                       struct text *why)
+{
+    for (const char *line = text_string(errors); *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        add_error(overrides, line, length, why);
+        line += length + (line[length] == '\n');
+    }
 }
 
 /* The section of an option that is handed on: the workload's own comes first, since a workload
@@ -112,10 +168,17 @@ static int override_device(const struct one_point *options, struct overrides *ov
 {
     const char *index = one_point_cuda_index(options), *device = options->device;
     if (index) {
-        override(overrides, "device", "backend", "cuda");
-        override(overrides, "launch", "devices", index);
+        override_as(overrides, "device", "backend", "cuda", "device", device);
+        override_as(overrides, "launch", "devices", index, "device", device);
     } else if (device && (strcmp(device, "simulated") == 0 || strcmp(device, "host") == 0)) {
-        override(overrides, "device", "backend", device);
+        override_as(overrides, "device", "backend", device, "device", device);
+    } else if (device) {
+        bool card = strcmp(device, "cuda") == 0 || strcmp(device, "gpu") == 0;
+        text_add(why, "measure: --device=");
+        text_add_escaped(why, device, strlen(device), 60);
+        text_add(why, " is none of cuda:N, simulated, host");
+        text_add(why, card ? "; did you mean cuda:0, the first card?" : "");
+        return -1;
     } else {
         text_add(why, "measure: --device must be given: cuda:N, simulated or host");
         return -1;
@@ -167,29 +230,30 @@ static int collect(const struct command_call *call, struct overrides *overrides,
     const char **set = xcalloc(call->given_count + 1, sizeof *set);
     size_t count = command_overrides(call, set);
     for (size_t i = 0; i < count; i++)
-        add_override(overrides, xstrdup(set[i]));
+        add_override(overrides, xstrdup(set[i]), xasprintf("--set %s", set[i]));
     free(set);
     return 0;
 }
 
 int one_point_study(const struct command_call *call, struct study *study, struct text *why)
 {
-    struct overrides overrides = {NULL, 0};
-    struct text bytes = TEXT_INIT;
+    struct overrides overrides = {.items = NULL};
+    struct text bytes = TEXT_INIT, errors = TEXT_INIT;
     text_add(&bytes, "[study]\nname = measure\nquestion = What does this one point need?\n"
                      "[input point]\n");
     int outcome = collect(call, &overrides, why);
     if (outcome == 0)
         outcome = study_parse("measure", &bytes, (const char *const *)overrides.items,
-                              overrides.count, study, why);
+                              overrides.count, study, &errors);
+    if (outcome != 0)
+        add_errors(&overrides, &errors, why);
     if (outcome == 0 && study->trace != TRACE_NEVER) {
         text_add(why, "measure: device.trace: no files of a run are kept here; use sweep");
         study_release(study);
         outcome = -1;
     }
-    for (size_t i = 0; i < overrides.count; i++)
-        free(overrides.items[i]);
-    free(overrides.items);
+    overrides_release(&overrides);
     text_release(&bytes);
+    text_release(&errors);
     return outcome;
 }

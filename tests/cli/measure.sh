@@ -75,12 +75,20 @@ refused() {
 refused --workload dense
 refused --device simulated --capacity 1GiB
 refused --device simulated --workload dense
-refused --device gpu --workload dense
+for device in gpu cuda; do
+    refused --device $device --workload dense
+    has err "--device=$device is none of cuda:N, simulated, host; did you mean cuda:0"
+done
 refused --device cuda:x --workload dense
 refused --device cuda:-1 --workload dense
 refused --device simulated --capacity 1GiB --workload dence
 has err dense
 refused --device simulated --capacity 1GiB --workload dense --batch 0
+has err "--batch=0: batch: "
+hasnt err "--set"
+refused --device simulated --workload dense
+has err "--device=simulated: capacity: must be given"
+hasnt err "--set"
 refused --device simulated --capacity 1GiB --workload dense --layers 3
 refused --device simulated --capacity 1GiB --workload dense --dtype float8
 refused --device simulated --capacity 1GiB --workload dense --batch '2
@@ -88,6 +96,7 @@ refused --device simulated --capacity 1GiB --workload dense --batch '2
 values = 1,2'
 refused --device simulated --capacity 1gib --workload dense
 refused --device simulated --capacity 1GiB --workload dense --set device.falt=x
+has err "--set device.falt=x: unknown key"
 if [ "$(id -u)" = 0 ]; then
     # shellcheck disable=SC2086
     expect 1 measure --device simulated --capacity 1GiB $point -o refused.json

@@ -238,8 +238,8 @@ static void a_value_with_both_outcomes_is_unstable(void **state)
     add_run("cuda", "r-batch-4-t2", 4, 0, STATUS_oom);
     add_run("cuda", "r-batch-8-t1", 8, 0, STATUS_oom);
     char *text = report(&outcome);
-    has(text, "every run: 2; smallest that does not: 8; unstable, some of its runs fit and some "
-              "do not: 4\n");
+    has(text, "every run: 2; smallest that does not: 8; "
+              "unstable, some of its runs fit and some do not: 4\n");
     assert_null(strstr(text, "rank 0:"));
     free(text);
 }
