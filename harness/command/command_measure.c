@@ -4,7 +4,7 @@
 #include "harness/base/json.h"
 #include "harness/base/log.h"
 #include "harness/launch/devices.h"
-#include "harness/launch/sweep.h"
+#include "harness/command/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +42,8 @@ static enum sweep_outcome measure(struct command_call *call, const struct study 
     enum sweep_outcome outcome = sweep_run(&request, &why);
     if (why.length)
         log_error("measure: %s", text_string(&why));
+    else if (progress_is_signal(outcome))
+        log_error("measure: interrupted; nothing was measured");
     bool any = json_length(rows) > 0;
     json_set_count(document, "schema", ROW_SCHEMA);
     json_set(document, "rows", rows);

@@ -82,7 +82,7 @@ static int sweep_into(const struct command_call *call, const struct study *study
         text_add(&why, "--retry is for --resume");
     else if (resume_retry_words(options->retry, &request.retry, &why) == 0)
         outcome = sweep_run(&request, &why);
-    progress_end(&view, folder);
+    progress_end(&view, folder, outcome);
     if (why.length)
         log_error("sweep: %s", text_string(&why));
     text_release(&why);

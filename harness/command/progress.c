@@ -128,15 +128,32 @@ void progress_say(void *user, const char *message)
     log_note("%s", message);
 }
 
-void progress_end(struct progress_view *view, const char *folder)
+bool progress_is_signal(enum sweep_outcome outcome)
+{
+    return outcome == SWEEP_SIGHUP || outcome == SWEEP_SIGINT || outcome == SWEEP_SIGTERM;
+}
+
+static void add_left(struct text *line, const struct sweep_progress *last)
+{
+    size_t left = last->total > last->done ? last->total - last->done : 0;
+    text_addf(line, "; interrupted: %s%zu run%s left, the same command with --resume goes on",
+              left > last->planned_left ? "about " : "", left, left == 1 ? " is" : "s are");
+}
+
+void progress_end(struct progress_view *view, const char *folder, enum sweep_outcome outcome)
 {
     const struct sweep_progress *last = &view->last;
     struct text line = TEXT_INIT;
     wipe(view);
     if (last->total) {
         add_counts(&line, last);
-        log_note("%s: %zu of %zu runs made, %s; %s", view->backend, last->done, last->total,
-                 text_string(&line), folder);
+        text_addf(&line, "; %s", folder);
+        if (progress_is_signal(outcome))
+            add_left(&line, last);
+        log_note("%s: %zu of %zu runs made, %s", view->backend, last->done, last->total,
+                 text_string(&line));
+    } else if (progress_is_signal(outcome)) {
+        log_note("%s: interrupted before the first run", view->backend);
     }
     text_release(&line);
 }

@@ -16,7 +16,8 @@ void progress_open(struct progress_view *view, const char *backend, bool quiet);
 /* For struct sweep_request, with the view as user. */
 void progress_show(void *view, const struct sweep_progress *progress);
 void progress_say(void *view, const char *message);
-/* The last line: what was made, and where it is. */
-void progress_end(struct progress_view *view, const char *folder);
+/* The last line: what was made, where it is, and after a signal what is left. */
+void progress_end(struct progress_view *view, const char *folder, enum sweep_outcome outcome);
+bool progress_is_signal(enum sweep_outcome outcome);
 
 #endif

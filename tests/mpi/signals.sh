@@ -54,7 +54,25 @@ for signal in INT TERM HUP; do
     kill -$signal "$driver"
     case $signal in INT) finish 130 ;; TERM) finish 143 ;; HUP) finish 129 ;; esac
     grep -q interrupted "driver-$signal/events.log" || fail "events.log does not tell"
+    tail -n 1 "driver-$signal.err" | grep -q \
+        '; interrupted: 2 runs are left, the same command with --resume goes on$' ||
+        fail "the last line does not tell: $(tail -n 1 "driver-$signal.err")"
 done
+
+# measure has no folder to go on with: that it was interrupted is all there is to say.
+rm -f third
+HIGHWATER_MARK=$mark setsid sh -c 'echo $$ > pid; exec "$@"' sh "$bin/highwater" measure \
+    --device simulated --capacity 1GiB --workload dense --batch 3 --context 8 --width 64 \
+    --allow-root > measure.out 2> measure.err &
+shell=$!
+until [ -e third ]; do sleep 0.05; done
+kill -INT "$(cat pid)"
+code=0
+wait $shell || code=$?
+[ $code -eq 130 ] || fail "measure: exit code $code"
+[ ! -s measure.out ] || fail "measure: $(cat measure.out)"
+grep -q 'measure: interrupted; nothing was measured' measure.err || fail "$(cat measure.err)"
+nothing_left
 
 # The terminal's Ctrl-C reaches the driver's group; its children have groups of their own.
 begin group-INT
