@@ -80,7 +80,9 @@ const struct command command_plan = {
     .about =
         "The counters are computed: the workload's own code runs on a simulated device.\n"
         "The capacity of a real card is NVML's total less its reserve, less 1 GiB assumed\n"
-        "for context and libraries.",
+        "for context and libraries. A boundary's runs are decided while they are made: shown\n"
+        "are its range, the last value predicted to fit on each card, and the most runs that\n"
+        "it may take.",
     .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct plan_options),
