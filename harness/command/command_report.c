@@ -103,8 +103,8 @@ const struct command command_report = {
     .operand_min = 1,
     .operand_max = 1,
     .about = "FOLDER is a results folder, or a rows.csv. Computed and observed rows stand in\n"
-             "tables of their own; peaks are never summed. Of a run that was made again the last\n"
-             "attempt counts; a value at which some runs fit and some do not is unstable.",
+             "tables of their own; peaks are never summed. Of a run that was made again the\n"
+             "last attempt counts; a value at which some runs fit and some do not is unstable.",
     .output = "output",
     .options_size = sizeof(struct report_options),
     .parts = parts,
