@@ -133,11 +133,12 @@ static struct row *push(struct run_rows *rows)
 
 /* Moves one rank's rows behind the others: planned phases in plan order, phases that no plan
  * knows, the closing row. */
+/* `plan` is NULL when there is no prediction. */
 static void add_in_order(const struct prediction *plan, struct row *said, size_t count,
                          struct run_rows *rows)
 {
     bool *taken = xcalloc(count, sizeof *taken);
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = 0; plan != NULL && i < plan->count; i++) {
         const struct row *planned = &plan->rows[i];
         struct row *row = push(rows);
         for (size_t j = 0; j + 1 < count; j++) {
@@ -160,7 +161,8 @@ static void add_in_order(const struct prediction *plan, struct row *said, size_t
             row_copy(push(rows), &said[j]);
     struct row *closing = push(rows);
     row_copy(closing, &said[count - 1]);
-    row_set_text(closing, COLUMN_predicted_fits, plan->fits ? "yes" : "no");
+    if (plan != NULL)
+        row_set_text(closing, COLUMN_predicted_fits, plan->fits ? "yes" : "no");
     free(taken);
 }
 
@@ -291,15 +293,19 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     size_t count = shard.count;
     if (!shard.complete)
         result = rows_of_lost(facts, rank, &shard, &said, &count, why);
-    if (result == 0)
-        result = plan_predict(facts->study, &facts->run->point, facts->run->phases, &room,
-                              &plan, why);
     if (result == 0) {
         size_t first = rows->count;
-        add_in_order(&plan, said, count, rows);
+        struct text none = TEXT_INIT;
+        bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases,
+                                      &room, &plan, &none) == 0;
+        add_in_order(predicted ? &plan : NULL, said, count, rows);
+        if (!predicted) /* a file that changed since the plan: what was seen is kept */
+            warn(&rows->rows[rows->count - 1], text_string(&none));
         finish_rank(facts, first, rows);
         rows->launched = rows->launched || shard.begun;
-        prediction_release(&plan);
+        if (predicted)
+            prediction_release(&plan);
+        text_release(&none);
     }
     if (said != shard.rows)
         rows_release(said, count);

@@ -147,13 +147,31 @@ static enum sweep_outcome open_folder(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
+/* What the first run needs is computed before anything is created: a model's file that cannot be
+ * read is refused here. */
+static int check_first(const struct sweep *sweep, struct text *why)
+{
+    const struct placement *placement = &sweep->driver.placement;
+    struct prediction prediction;
+    if (sweep->plan.count == 0)
+        return 0;
+    const struct plan_room room = {placement->capacity[0], placement->overhead,
+                                   placement->limit[0]};
+    const struct plan_run *run = &sweep->plan.runs[0];
+    if (plan_predict(sweep->request->study, &run->point, run->phases, &room, &prediction, why) !=
+        0)
+        return -1;
+    prediction_release(&prediction);
+    return 0;
+}
+
 static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
 {
     const struct sweep_request *request = sweep->request;
     const char *fallback = request->folder != NULL ? request->folder : ".";
     enum sweep_outcome outcome = SWEEP_FAILED;
     if (plan_make(request->study, sweep->driver.placement.ranks, &sweep->plan, why) != 0 ||
-        open_probes(sweep, why) != 0)
+        open_probes(sweep, why) != 0 || check_first(sweep, why) != 0)
         return outcome;
     outcome = request->folder != NULL ? open_folder(sweep, why) : SWEEP_DONE;
     if (outcome == SWEEP_DONE && request->resume && !sweep_has_work(sweep)) {

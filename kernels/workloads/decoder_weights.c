@@ -249,6 +249,8 @@ static void open_files(struct loading *loading)
             session_fail(decoder->session, STATUS_error, "%s: index and shards disagree: %s",
                          folder, text_string(&loading->files.issues));
         loading->taken = xcalloc(loading->files.tensor_count + 1, sizeof(bool));
+    } else {
+        session_warn(decoder->session, "weights are generated: the model's folder holds none");
     }
     free(single);
     free(index);

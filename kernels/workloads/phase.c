@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ static void row_of_phase(const struct session *session, struct row *row)
     row_set_reading(row, COLUMN_processed_batch, session->processed_batch);
     row_set_reading(row, COLUMN_processed_context, session->processed_context);
     row_set_reading(row, COLUMN_processed_generated, session->processed_generated);
+    row_set_text(row, COLUMN_warning, session->warning);
     counters_to_row(&session->counters, row);
 }
 
@@ -251,6 +253,12 @@ void session_end(struct session *session, uint64_t tokens)
 {
     session_stop(session);
     session_report(session, &(struct phase_result){.tokens = tokens});
+}
+
+void session_warn(struct session *session, const char *warning)
+{
+    free(session->warning);
+    session->warning = xstrdup(warning);
 }
 
 void session_processed(struct session *session, uint64_t batch, uint64_t context)

@@ -169,6 +169,8 @@ static void release_all(struct session *session)
     while (session->live_count)
         give_back(session, session->live[--session->live_count]);
     free(session->live);
+    free(session->warning);
+    session->warning = NULL; /* a failure of the end may still be told */
 }
 
 /* A phase left open, or memory still held, is a bug of the workload, and said as one. */

@@ -69,6 +69,9 @@ void session_end(struct session *session, uint64_t tokens);
 void session_processed(struct session *session, uint64_t batch, uint64_t context);
 void session_generated(struct session *session, uint64_t tokens);
 
+/* What is odd though the run counts: stands as `warning` in all rows from then on. */
+void session_warn(struct session *session, const char *warning);
+
 /* --- tensors ----------------------------------------------------------------------------- */
 /* Never NULL. The session owns it until session_release(). `name` is borrowed. */
 struct tensor *session_tensor(struct session *session, const char *name, enum tag tag,

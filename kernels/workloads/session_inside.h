@@ -36,6 +36,7 @@ struct session {
     struct reading duration_ns;
     struct counters counters;
     struct reading processed_batch, processed_context, processed_generated;
+    char *warning; /* owned; in all rows from then on */
 
     struct tensor **live; /* in the order in which they were taken */
     size_t live_count, live_room;
