@@ -147,8 +147,8 @@ static enum sweep_outcome open_folder(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
-/* What the first run needs is computed before anything is created: a model's file that cannot be
- * read is refused here. */
+/* What the first run needs is computed before anything is created: a model's file that cannot
+ * be read is refused here. */
 static int check_first(const struct sweep *sweep, struct text *why)
 {
     const struct placement *placement = &sweep->driver.placement;
@@ -158,8 +158,8 @@ static int check_first(const struct sweep *sweep, struct text *why)
     const struct plan_room room = {placement->capacity[0], placement->overhead,
                                    placement->limit[0]};
     const struct plan_run *run = &sweep->plan.runs[0];
-    if (plan_predict(sweep->request->study, &run->point, run->phases, &room, &prediction, why) !=
-        0)
+    const struct study *study = sweep->request->study;
+    if (plan_predict(study, &run->point, run->phases, &room, &prediction, why) != 0)
         return -1;
     prediction_release(&prediction);
     return 0;
