@@ -44,7 +44,7 @@ static int count_places(struct folder_view *view, struct text *why)
     view->places = told.known ? told.value : 1;
     if (!is_alone(view) || told.known)
         return 0;
-    if (results_look(view->folder, NULL, &done, why) != 0)
+    if (results_look(view->folder, NULL, &done, NULL, why) != 0)
         return -1;
     for (size_t i = 0; i < done.count; i++) {
         uint64_t place = plan_place(done.runs[i].name);
@@ -59,12 +59,11 @@ static int look(struct folder_view *view, struct text *why)
     const struct results_listener listener = {.run = hear_run, .user = view};
     struct plan_run probe;
     if (count_places(view, why) != 0 ||
-        results_look(view->folder, &listener, &view->done, why) != 0 ||
+        results_look(view->folder, &listener, &view->done, &view->damage, why) != 0 ||
         plan_make(&view->study, view->places, &view->plan, why) != 0)
         return -1;
     for (size_t i = 0; i < view->plan.count; i++) {
-        const struct run_record *record =
-            run_set_find(&view->done, view->plan.runs[i].name);
+        const struct run_record *record = run_set_find(&view->done, view->plan.runs[i].name);
         if (record != NULL && (record->statuses & RESUME_ALWAYS) == 0)
             count(view, record->statuses);
         else
@@ -75,6 +74,8 @@ static int look(struct folder_view *view, struct text *why)
     if (probes_next(&view->probes, &view->done, &probe))
         view->left += (size_t)probes_left(&view->probes);
     view->in_use = results_in_use(view->folder);
+    if (view->in_use && view->damage.at_end)
+        text_clear(&view->damage.reason); /* a run's rows, half written */
     if (view->in_use) {
         results_add_user(view->folder, &view->user);
         results_current(view->folder, &view->current, &view->since);
@@ -102,6 +103,7 @@ void folder_view_close(struct folder_view *view)
     probes_close(&view->probes);
     plan_release(&view->plan);
     run_set_release(&view->done);
+    text_release(&view->damage.reason);
     text_release(&view->user);
     text_release(&view->current);
     text_release(&view->since);

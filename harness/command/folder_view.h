@@ -4,6 +4,7 @@
 #ifndef HIGHWATER_COMMAND_FOLDER_VIEW_H
 #define HIGHWATER_COMMAND_FOLDER_VIEW_H
 
+#include "harness/record/results.h"
 #include "harness/study/probes.h"
 
 struct folder_view {
@@ -14,6 +15,7 @@ struct folder_view {
     struct run_set done;
     uint64_t places; /* placement = alone: devices */
     size_t made, fitted, failed, skipped, left;
+    struct results_damage damage; /* of the table; none is told of what is being written */
     bool in_use;
     struct text user;    /* who works in it */
     struct text current; /* the run in progress, "" none */

@@ -35,10 +35,11 @@ enum results_outcome results_create(struct results *results, const char *folder,
                                     struct text *why) MUST_CHECK;
 
 /* Opens an existing folder to go on: takes the lock, reads rows.csv strictly and cuts it back
- * to the last whole run. A run is whole when its last rows are a closing row of each of its
- * ranks. What is cut is kept beside it (rows.cut-1.csv, ...) and told in `said`. Memory grows
- * with runs, not with rows. The caller releases what it gets. `listener` may be NULL: it is
- * told the closing rows of each whole run, in the order of the table. */
+ * to the last whole run. A run is whole when it has one closing row of each of its ranks, 0
+ * to ranks - 1, and the last of them is its last row. What is cut is kept beside it
+ * (rows.cut-1.csv, ...) and told in `said`. Memory grows with runs, not with rows. The caller
+ * releases what it gets. `listener` may be NULL: it is told the closing rows of each whole run,
+ * in the order of the table. */
 struct results_listener {
     void (*run)(void *user, const struct row *closing, size_t ranks);
     void *user;
@@ -66,10 +67,18 @@ int results_event(struct results *results, struct text *why, const char *format,
 char *results_run_folder(struct results *results, const char *run, struct text *why) MUST_CHECK;
 void results_close(struct results *results);
 
-/* The whole runs of a folder that a driver may be writing to: nothing is locked or changed, a
- * torn tail is left out. -1: it cannot be read as our table. */
+/* What lies behind the last whole run; resuming would cut it off. */
+struct results_damage {
+    struct text reason; /* "" none; the caller releases */
+    uint64_t byte;      /* where it begins */
+    bool at_end;        /* rows are missing at the end: a driver may be about to write them */
+};
+/* The whole runs of a folder that a driver may be writing to, also of an older version whose
+ * columns are the first of ours: nothing is locked or changed, what is damaged is left out and
+ * told in `damage` (may be NULL). -1: it cannot be read as our table. */
 int results_look(const char *folder, const struct results_listener *listener,
-                 struct run_set *done, struct text *why) MUST_CHECK;
+                 struct run_set *done, struct results_damage *damage,
+                 struct text *why) MUST_CHECK;
 
 /* Is a driver at work in this folder? Takes nothing, also for a moment. */
 bool results_in_use(const char *folder);

@@ -19,13 +19,15 @@
 struct scan {
     struct run_set *done;
     const struct results_listener *listener;
-    struct row *closing; /* of the run being read; the first `closed` are filled */
+    struct row *closing; /* of the run being read, when there is a listener */
+    uint64_t *closers;   /* the ranks whose closing rows were read; `closed` in both */
     uint64_t room;
     struct text run; /* the one whose rows are being read, "" before the first */
     uint64_t closed, ranks, order;
     uint32_t statuses;
     uint64_t rows, rows_of_run;
     uint64_t good_end; /* behind the last whole run */
+    bool broken;       /* reading stopped at a row that does not go on with the run */
 };
 
 static bool is_whole(const struct scan *scan)
@@ -44,19 +46,34 @@ static void scan_release(struct scan *scan)
 {
     forget_closing(scan);
     free(scan->closing);
+    free(scan->closers);
     text_release(&scan->run);
 }
 
-static void keep_closing(struct scan *scan, const struct row *row)
+static void keep_closing(struct scan *scan, const struct row *row, uint64_t rank)
 {
-    if (scan->listener == NULL)
-        return;
     if (scan->closed == scan->room) {
         scan->room = scan->room * 2 + 1;
         scan->closing = xrealloc(scan->closing, scan->room * sizeof *scan->closing);
+        scan->closers = xrealloc(scan->closers, scan->room * sizeof *scan->closers);
     }
-    scan->closing[scan->closed] = (struct row)ROW_INIT;
-    row_copy(&scan->closing[scan->closed], row);
+    scan->closers[scan->closed] = rank;
+    if (scan->listener != NULL) {
+        scan->closing[scan->closed] = (struct row)ROW_INIT;
+        row_copy(&scan->closing[scan->closed], row);
+    }
+    scan->closed++;
+}
+
+/* One of the ranks that the first closing row speaks of, and none that was closed already. */
+static bool closes_a_rank(const struct scan *scan, struct reading rank, uint64_t ranks)
+{
+    if (!rank.known || rank.value >= ranks || (scan->closed > 0 && ranks != scan->ranks))
+        return false;
+    for (uint64_t i = 0; i < scan->closed; i++)
+        if (scan->closers[i] == rank.value)
+            return false;
+    return true;
 }
 
 static void start_run(struct scan *scan, const char *name)
@@ -74,17 +91,24 @@ static bool on_row(void *user, const struct row *row, uint64_t end_offset)
     const char *name = row_text(row, COLUMN_run);
     bool next = name == NULL || strcmp(name, text_string(&scan->run)) != 0 || is_whole(scan);
     bool broken = name == NULL || (next && scan->run.length > 0 && !is_whole(scan));
-    if (broken)
+    if (broken) {
+        scan->broken = true;
         return false;
+    }
     if (next)
         start_run(scan, name);
     scan->rows_of_run++;
     if (!row_is_closing(row))
         return true;
     struct reading ranks = row_count(row, COLUMN_ranks), order = row_count(row, COLUMN_order);
-    keep_closing(scan, row);
-    scan->closed++;
-    scan->ranks = ranks.known ? ranks.value : 1;
+    struct reading rank = row_count(row, COLUMN_rank);
+    uint64_t all = ranks.known ? ranks.value : 1;
+    if (!closes_a_rank(scan, rank, all)) {
+        scan->broken = true;
+        return false;
+    }
+    keep_closing(scan, row, rank.value);
+    scan->ranks = all;
     scan->order = order.known ? order.value : 0;
     scan->statuses |= 1u << row_status(row);
     if (is_whole(scan)) {
@@ -226,23 +250,23 @@ static int open_events(struct results *results, struct text *why)
 /* Where the last whole run ends; the header's end when there is none, 0 without a header. */
 static uint64_t whole_end(const struct scan *scan, const struct table_reading *reading)
 {
-    if (scan->good_end > 0 || reading->rows == 0)
-        return scan->good_end > 0 ? scan->good_end : reading->good_end;
-    struct text header = TEXT_INIT;
-    table_add_header(&header);
-    uint64_t end = header.length;
-    text_release(&header);
-    return end;
+    return scan->good_end > 0 ? scan->good_end : reading->header_end;
 }
 
 static void explain(const struct scan *scan, const struct table_reading *reading,
-                    uint64_t cut_bytes, struct text *said)
+                    struct text *said)
 {
-    text_addf(said, "rows.csv: ");
+    text_add(said, "rows.csv: ");
     if (reading->torn)
         text_add(said, text_string(&reading->reason));
     else
-        text_addf(said, "run %s has not all its closing rows", text_string(&scan->run));
+        text_addf(said, "run %s has not one closing row of each rank", text_string(&scan->run));
+}
+
+static void explain_cut(const struct scan *scan, const struct table_reading *reading,
+                        uint64_t cut_bytes, struct text *said)
+{
+    explain(scan, reading, said);
     text_addf(said, "; %llu bytes behind the last whole run were cut off",
               (unsigned long long)cut_bytes);
 }
@@ -268,7 +292,7 @@ static int take_stock(struct results *results, struct scan *scan,
     uint64_t cut_bytes = failed ? 0 : (uint64_t)status.st_size - end;
     results->rows_bytes = end;
     if (!failed && (cut_bytes > 0 || end == 0)) {
-        explain(scan, &reading, cut_bytes, &reopened->said);
+        explain_cut(scan, &reading, cut_bytes, &reopened->said);
         if (cut_bytes > 0)
             failed = set_aside(results, end, &reopened->said, why);
         if (!failed)
@@ -302,20 +326,36 @@ enum results_outcome results_reopen(struct results *results, const char *folder,
     return outcome;
 }
 
+static struct results_damage damage_of(const struct scan *scan,
+                                       const struct table_reading *reading)
+{
+    struct results_damage damage = {.reason = TEXT_INIT};
+    bool open = scan->run.length > 0 && !is_whole(scan);
+    if (!reading->torn && !scan->broken && !open)
+        return damage;
+    explain(scan, reading, &damage.reason);
+    damage.byte = whole_end(scan, reading);
+    damage.at_end = !scan->broken && (!reading->torn || reading->at_end);
+    return damage;
+}
+
 int results_look(const char *folder, const struct results_listener *listener,
-                 struct run_set *done, struct text *why)
+                 struct run_set *done, struct results_damage *damage, struct text *why)
 {
     struct run_set found = RUN_SET_INIT;
     struct scan scan = {.done = &found, .listener = listener};
     struct table_reading reading = {.reason = TEXT_INIT};
     char *path = xasprintf("%s/rows.csv", folder);
-    int failed = table_read(path, false, on_row, &scan, &reading, why);
+    int failed = table_read(path, true, on_row, &scan, &reading, why);
     free(path);
-    scan_release(&scan);
     if (failed) {
+        scan_release(&scan);
         run_set_release(&found);
         return -1;
     }
+    if (damage != NULL)
+        *damage = damage_of(&scan, &reading);
+    scan_release(&scan);
     text_release(&reading.reason);
     *done = found;
     return 0;

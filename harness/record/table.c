@@ -202,7 +202,7 @@ static int read_header(struct lines *lines, const char *path, bool allow_older,
     size_t length;
     enum line_kind kind = lines_next(lines, &line, &length);
     if (kind == LINE_NONE || (kind == LINE_TORN && is_torn_header(line, length))) {
-        read->torn = true;
+        read->torn = read->at_end = true;
         text_add(&read->reason, "line 1: the header was cut off");
         return 0;
     }
@@ -216,7 +216,7 @@ static int read_header(struct lines *lines, const char *path, bool allow_older,
         explain_header(line, length, why);
         return -1;
     }
-    read->good_end = length;
+    read->header_end = read->good_end = length;
     return 0;
 }
 
@@ -239,6 +239,7 @@ static int read_rows(struct lines *lines, struct table_parser *parser,
             text_add(&reason, "has no newline");
         else if (kind == LINE_TOO_LONG)
             text_add(&reason, "is too long");
+        read->at_end = kind == LINE_TORN;
         read->torn = kind != LINE_WHOLE || !parse_row(parser, line, length, &reason);
         if (read->torn) {
             text_addf(&read->reason, "line %llu %s", (unsigned long long)read->rows + 2,

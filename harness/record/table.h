@@ -21,8 +21,9 @@ void table_add_row(struct text *out, const struct row *row);
  * the last good row (0: the header itself is torn), torn is true and 0 is returned. -1: not
  * our table, or unreadable. */
 struct table_reading {
-    uint64_t good_end; /* bytes */
+    uint64_t header_end, good_end; /* bytes */
     bool torn;
+    bool at_end; /* torn because the file ends in the middle of a line */
     uint64_t rows;
     struct text reason; /* of the tear; the caller releases */
 };

@@ -238,6 +238,111 @@ static void reopens_after_damage(void **state)
     text_release(&good);
 }
 
+/* Looks at "looked" with these bytes: whole runs, and what is said of the rest. */
+static void assert_looked(const char *data, size_t length, size_t whole, uint64_t byte,
+                          const char *words)
+{
+    struct run_set done = RUN_SET_INIT;
+    struct results_damage damage = {.reason = TEXT_INIT};
+    struct text why = TEXT_INIT;
+    assert_int_equal(file_replace("looked/rows.csv", data, length, &why), 0);
+    if (results_look("looked", NULL, &done, &damage, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    assert_int_equal(done.count, whole);
+    assert_int_equal(damage.byte, byte);
+    assert_int_equal(damage.reason.length > 0, words[0] != '\0');
+    assert_non_null(strstr(text_string(&damage.reason), words));
+    run_set_release(&done);
+    text_release(&damage.reason);
+    struct text after = contents_of("looked/rows.csv");
+    assert_int_equal(after.length, length);
+    text_release(&after);
+}
+
+/* The night again; the folder is made once. */
+static struct text make_looked(size_t ends[4])
+{
+    struct text why = TEXT_INIT;
+    if (folder_remove("looked", &why) != 0)
+        fail_msg("%s", text_string(&why));
+    return make_night("looked", ends);
+}
+
+static void looking_tells_of_damage(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_looked(ends);
+    assert_looked(good.data, good.length, 3, 0, "");
+    assert_looked(good.data, ends[0], 0, 0, "");
+    assert_looked(good.data, good.length - 1, 2, ends[2], "has no newline");
+    assert_looked(good.data, ends[0] - 5, 0, 0, "header was cut off");
+    good.data[ends[1] + 20] = '\0';
+    assert_looked(good.data, good.length, 1, ends[1], "NUL");
+    text_release(&good);
+}
+
+/* The first columns of ours, as an older version wrote them: looked at, not gone on with. */
+static void older_tables_are_looked_at(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_looked(ends), older = TEXT_INIT, why = TEXT_INIT;
+    for (const char *line = good.data; *line != '\0';) {
+        const char *end = strchr(line, '\n'), *cut = end;
+        while (cut[-1] != ',') /* no comma is in the last column */
+            cut--;
+        text_add_bytes(&older, line, (size_t)(cut - 1 - line));
+        text_add_char(&older, '\n');
+        line = end + 1;
+    }
+    assert_looked(older.data, older.length, 3, 0, "");
+    struct results results;
+    struct results_reopened reopened;
+    assert_int_equal(results_reopen(&results, "looked", NULL, &reopened, &why), RESULTS_FAILED);
+    assert_non_null(strstr(text_string(&why), "columns are not ours"));
+    text_release(&why);
+    text_release(&older);
+    text_release(&good);
+}
+
+/* A run's closing rows with these ranks; `of` is what their cells say of all ranks. */
+static void assert_closed(const uint64_t *ranks, size_t count, uint64_t of, size_t whole)
+{
+    struct text bytes = TEXT_INIT;
+    struct row row = ROW_INIT;
+    table_add_header(&bytes);
+    uint64_t start = bytes.length;
+    for (size_t i = 0; i < count; i++) {
+        row_set_text(&row, COLUMN_run, "r-1");
+        row_set_count(&row, COLUMN_ranks, of);
+        row_set_count(&row, COLUMN_rank, ranks[i]);
+        row_set_text(&row, COLUMN_phase, "run");
+        row_set_status(&row, STATUS_ok);
+        table_add_row(&bytes, &row);
+    }
+    assert_looked(bytes.data, bytes.length, whole, whole > 0 ? 0 : start,
+                  whole > 0 ? "" : "r-1 has not one closing row of each rank");
+    row_release(&row);
+    text_release(&bytes);
+}
+
+static void each_rank_closes_once(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_looked(ends);
+    assert_closed((const uint64_t[]){0, 1, 2}, 3, 3, 1);
+    assert_closed((const uint64_t[]){2, 0, 1}, 3, 3, 1);
+    assert_closed((const uint64_t[]){0, 0, 1}, 3, 3, 0);
+    assert_closed((const uint64_t[]){0, 1, 1}, 3, 3, 0);
+    assert_closed((const uint64_t[]){1, 2, 3}, 3, 3, 0);
+    assert_closed((const uint64_t[]){0, 1}, 2, 3, 0);
+    assert_closed((const uint64_t[]){1}, 1, 1, 0);
+    assert_closed((const uint64_t[]){0}, 1, 0, 0);
+    text_release(&good);
+}
+
 static void reopening_refuses(void **state)
 {
     (void)state;
@@ -280,38 +385,13 @@ static void torn_event_stays_alone(void **state)
     text_release(&good);
 }
 
-static void run_sets_hold_many(void **state)
-{
-    (void)state;
-    struct run_set set = RUN_SET_INIT;
-    char name[32];
-    assert_null(run_set_find(&set, "r-1"));
-    assert_int_equal(run_set_last_order(&set), 0);
-    for (unsigned i = 0; i < 20000; i++) {
-        snprintf(name, sizeof name, "r-%u", i);
-        run_set_put(&set, name, i + 1, 1);
-        assert_int_equal(set.count, i + 1);
-    }
-    run_set_put(&set, "r-7", 99999, 2);
-    assert_int_equal(set.count, 20000);
-    for (unsigned i = 0; i < 20000; i++) {
-        snprintf(name, sizeof name, "r-%u", i);
-        const struct run_record *run = run_set_find(&set, name);
-        assert_non_null(run);
-        assert_string_equal(run->name, name);
-        assert_true(run->order == (i == 7 ? 99999 : i + 1));
-    }
-    assert_null(run_set_find(&set, "r-20000"));
-    assert_int_equal(run_set_last_order(&set), 99999);
-    run_set_release(&set);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reopens_after_every_cut), cmocka_unit_test(reopens_after_damage),
         cmocka_unit_test(reopening_refuses),       cmocka_unit_test(torn_event_stays_alone),
-        cmocka_unit_test(run_sets_hold_many),
+        cmocka_unit_test(looking_tells_of_damage), cmocka_unit_test(older_tables_are_looked_at),
+        cmocka_unit_test(each_rank_closes_once),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }

@@ -1,0 +1,40 @@
+#include "harness/record/runs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static void run_sets_hold_many(void **state)
+{
+    (void)state;
+    struct run_set set = RUN_SET_INIT;
+    char name[32];
+    assert_null(run_set_find(&set, "r-1"));
+    assert_int_equal(run_set_last_order(&set), 0);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "r-%u", i);
+        run_set_put(&set, name, i + 1, 1);
+        assert_int_equal(set.count, i + 1);
+    }
+    run_set_put(&set, "r-7", 99999, 2);
+    assert_int_equal(set.count, 20000);
+    for (unsigned i = 0; i < 20000; i++) {
+        snprintf(name, sizeof name, "r-%u", i);
+        const struct run_record *run = run_set_find(&set, name);
+        assert_non_null(run);
+        assert_string_equal(run->name, name);
+        assert_true(run->order == (i == 7 ? 99999 : i + 1));
+    }
+    assert_null(run_set_find(&set, "r-20000"));
+    assert_int_equal(run_set_last_order(&set), 99999);
+    run_set_release(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run_sets_hold_many)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
