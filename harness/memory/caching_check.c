@@ -86,31 +86,24 @@ static uint64_t check_unmapped(const struct shelf *shelf)
     return count;
 }
 
-static void check_pool(const struct caching *c, const struct pool *pool)
+static void check_pool(const struct caching *c, const struct pool *pool,
+                       const struct sums *sums)
 {
-    struct sums sums = {0};
     uint64_t free_pieces = 0, unmapped_pieces = 0;
-    for (struct piece *p = piece_store_next(&c->base.store, NULL); p;
-         p = piece_store_next(&c->base.store, p)) {
-        if (p->segment->shelf->pool != pool)
-            continue;
-        check_neighbours(p);
-        add_piece(c, p, &sums);
-    }
     for (const struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
         assert(!shelf->next || shelf->stream < shelf->next->stream);
         free_pieces += check_free(shelf);
         unmapped_pieces += check_unmapped(shelf);
     }
     const struct pool_statistics *s = pool->statistics;
-    assert(sums.free_pieces == free_pieces && sums.unmapped_pieces == unmapped_pieces);
-    assert(sums.allocated == s->allocated.current && sums.allocated == s->active.current);
-    assert(sums.allocations == s->allocations.current);
-    assert(sums.requested == s->requested.current);
-    assert(sums.reserved == s->reserved.current);
-    assert(sums.inactive_split == s->inactive_split.current);
-    assert(sums.inactive_splits == s->inactive_splits.current);
-    assert(c->expandable || sums.segments == s->segments.current);
+    assert(sums->free_pieces == free_pieces && sums->unmapped_pieces == unmapped_pieces);
+    assert(sums->allocated == s->allocated.current && sums->allocated == s->active.current);
+    assert(sums->allocations == s->allocations.current);
+    assert(sums->requested == s->requested.current);
+    assert(sums->reserved == s->reserved.current);
+    assert(sums->inactive_split == s->inactive_split.current);
+    assert(sums->inactive_splits == s->inactive_splits.current);
+    assert(c->expandable || sums->segments == s->segments.current);
 }
 
 static void check_sum(const struct statistic *all, const struct statistic *small,
@@ -126,8 +119,14 @@ void caching_check(const struct allocator *allocator)
 {
     const struct caching *c = (const struct caching *)allocator;
     const struct allocator_statistics *s = &allocator->statistics;
-    check_pool(c, &c->small);
-    check_pool(c, &c->large);
+    struct sums small = {0}, large = {0};
+    for (struct piece *p = piece_store_next(&c->base.store, NULL); p;
+         p = piece_store_next(&c->base.store, p)) {
+        check_neighbours(p);
+        add_piece(c, p, p->segment->shelf->pool->small ? &small : &large);
+    }
+    check_pool(c, &c->small, &small);
+    check_pool(c, &c->large, &large);
     check_sum(&s->all.allocated, &s->small.allocated, &s->large.allocated);
     check_sum(&s->all.reserved, &s->small.reserved, &s->large.reserved);
     check_sum(&s->all.requested, &s->small.requested, &s->large.requested);

@@ -1,5 +1,11 @@
 /* The caching allocator's rules one at a time. */
+#include "harness/memory/piece.h"
 #include "tests/unit/caching_bed.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void settings_out_of_range(void **state)
 {
@@ -198,6 +204,38 @@ static void random_requests(void **state)
     clear(&stage);
 }
 
+/* The invariants' check is one only if it can fail: each kind of damage, in a process of its
+ * own. */
+static void damage_is_seen(void **state)
+{
+    (void)state;
+    for (int damage = 0; damage < 4; damage++) {
+        struct stage stage;
+        int status;
+        set(&stage, 48 * MIB, &(struct allocator_setting){0});
+        struct block block = take(&stage, 1000), other = take(&stage, 1000);
+        const pid_t child = fork();
+        if (child == 0) {
+            fclose(stderr);
+            if (damage == 0)
+                block.piece->size += 512;
+            else if (damage == 1)
+                block.piece->allocated = false;
+            else if (damage == 2)
+                block.piece->requested++;
+            else
+                block.piece->next = NULL;
+            allocator_check(stage.allocator);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        give(&stage, &other);
+        give(&stage, &block);
+        clear(&stage);
+    }
+}
+
 static void leaks_are_counted(void **state)
 {
     (void)state;
@@ -219,7 +257,7 @@ int main(void)
         cmocka_unit_test(oversize_released_first), cmocka_unit_test(refusals_name_the_refuser),
         cmocka_unit_test(streams_are_apart),       cmocka_unit_test(garbage_collection),
         cmocka_unit_test(ties_by_segment_order),   cmocka_unit_test(random_requests),
-        cmocka_unit_test(leaks_are_counted),
+        cmocka_unit_test(damage_is_seen),          cmocka_unit_test(leaks_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
