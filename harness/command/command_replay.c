@@ -298,6 +298,8 @@ static int run(struct command_call *call)
         };
         setting.allocator_setting.limit = o->capacity;
         note_ties(setting.ties);
+        if (o->setting.garbage_collection_threshold > 0 && !o->capacity.known && !o->fit)
+            log_warning("garbage collection needs a limit: without --capacity it never runs");
         code = (o->fit ? find_fit : play)(call, &trace, &setting);
     }
     trace_release(&trace);
