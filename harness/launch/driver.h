@@ -35,9 +35,11 @@ enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, u
                             const char *run_folder, struct run_rows *rows, int *signal,
                             struct text *why) MUST_CHECK;
 /* The rows of a run that had ended when its driver died: 1 when the shards of all ranks are in
- * `run_folder`, whole and not stopped; 0 otherwise; -1: they cannot be read. */
+ * `run_folder`, whole, not stopped and of no status in `retry` (a bit each: made again); 0
+ * otherwise; -1: they cannot be read. */
 int driver_import(struct driver *driver, const struct plan_run *run, uint64_t order,
-                  const char *run_folder, struct run_rows *rows, struct text *why) MUST_CHECK;
+                  uint32_t retry, const char *run_folder, struct run_rows *rows,
+                  struct text *why) MUST_CHECK;
 /* The rows of a run that is not made, for this reason. */
 int driver_skip(struct driver *driver, const struct plan_run *run, const char *reason,
                 struct run_rows *rows, struct text *why) MUST_CHECK;

@@ -6,7 +6,24 @@
 
 #include <stdlib.h>
 
-static int all_whole(const char *run_folder, uint64_t ranks, bool *whole, struct text *why)
+static bool is_of(const struct shard *shard, uint64_t rank)
+{
+    for (size_t i = 0; i < shard->count; i++) {
+        struct reading said = row_count(&shard->rows[i], COLUMN_rank);
+        if (said.known ? said.value != rank : row_is_closing(&shard->rows[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_to_be_made_again(const struct row *closing, uint32_t retry)
+{
+    int status = row_status(closing);
+    return status < 0 || ((retry | 1u << STATUS_stopped) >> status & 1u) != 0;
+}
+
+static int all_whole(const char *run_folder, uint64_t ranks, uint32_t retry, bool *whole,
+                     struct text *why)
 {
     *whole = true;
     for (uint64_t rank = 0; *whole && rank < ranks; rank++) {
@@ -16,8 +33,8 @@ static int all_whole(const char *run_folder, uint64_t ranks, bool *whole, struct
         free(path);
         if (result < 0)
             return -1;
-        *whole = result == 0 && shard.complete &&
-                 row_status(&shard.rows[shard.count - 1]) != STATUS_stopped;
+        *whole = result == 0 && shard.complete && is_of(&shard, rank) &&
+                 !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
         if (result == 0)
             shard_release(&shard);
     }
@@ -25,7 +42,8 @@ static int all_whole(const char *run_folder, uint64_t ranks, bool *whole, struct
 }
 
 int driver_import(struct driver *driver, const struct plan_run *run, uint64_t order,
-                  const char *run_folder, struct run_rows *rows, struct text *why)
+                  uint32_t retry, const char *run_folder, struct run_rows *rows,
+                  struct text *why)
 {
     const struct launch_end end = {.started = true};
     const struct placement placement = placement_of_run(&driver->placement, run->place);
@@ -37,11 +55,20 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
                                     .live_folder = run_folder,
                                     .end = &end};
     bool whole = false;
-    if (all_whole(run_folder, placement.ranks, &whole, why) != 0)
+    if (all_whole(run_folder, placement.ranks, retry, &whole, why) != 0)
         return -1;
     if (!whole)
         return 0;
-    return complete_run(&facts, rows, why) == 0 ? 1 : -1;
+    struct run_rows made = {.rows = NULL};
+    if (complete_run(&facts, &made, why) != 0)
+        return -1;
+    for (size_t i = 0; whole && i < made.count; i++) /* judged beside the plan */
+        whole = !row_is_closing(&made.rows[i]) || !is_to_be_made_again(&made.rows[i], retry);
+    if (whole)
+        *rows = made;
+    else
+        run_rows_release(&made);
+    return whole ? 1 : 0;
 }
 
 int driver_skip(struct driver *driver, const struct plan_run *run, const char *reason,

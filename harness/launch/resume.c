@@ -3,6 +3,7 @@
 #include "harness/base/json.h"
 #include "harness/study/compare.h"
 #include "harness/study/plan.h"
+#include "kernels/backends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,35 @@ int resume_check_machine(const char *folder, const struct json *environment, str
     text_release(&difference);
     text_release(&bytes);
     free(path);
+    return result;
+}
+
+int resume_check_rows(const struct study *study, const struct row *closing, size_t ranks,
+                      struct text *why)
+{
+    static const enum column columns[] = {COLUMN_study, COLUMN_backend, COLUMN_schema};
+    struct row ours = ROW_INIT;
+    int result = 0;
+    row_set_text(&ours, COLUMN_study, study->name);
+    row_set_text(&ours, COLUMN_backend, backend_names[study->backend]);
+    row_set_count(&ours, COLUMN_schema, ROW_SCHEMA);
+    for (size_t i = 0; result == 0 && i < ranks * 3; i++) {
+        const struct row *row = &closing[i / 3];
+        enum column column = columns[i % 3];
+        struct text was = TEXT_INIT, is = TEXT_INIT;
+        row_format_cell(row, column, &was);
+        row_format_cell(&ours, column, &is);
+        if (was.length > 0 && strcmp(text_string(&was), text_string(&is)) != 0) {
+            const char *run = row_text(row, COLUMN_run);
+            text_addf(why, "rows.csv: the rows of %s are not of this study: %s is %s, here %s",
+                      run != NULL ? run : "a run", column_facts[column].name, text_string(&was),
+                      text_string(&is));
+            result = -1;
+        }
+        text_release(&was);
+        text_release(&is);
+    }
+    row_release(&ours);
     return result;
 }
 

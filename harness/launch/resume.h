@@ -31,6 +31,9 @@ void resume_close(struct resume *resume);
 /* Driver, libraries and program against environment.json. -1: others. */
 int resume_check_machine(const char *folder, const struct json *environment,
                          struct text *why) MUST_CHECK;
+/* Study, backend and schema of the closing rows of one run against the study. -1: others. */
+int resume_check_rows(const struct study *study, const struct row *closing, size_t ranks,
+                      struct text *why) MUST_CHECK;
 /* Kinds of devices against the closing rows of one run. -1: others. */
 int resume_check_devices(const struct placement *all, const struct row *closing, size_t ranks,
                          struct text *why) MUST_CHECK;

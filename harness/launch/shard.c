@@ -66,9 +66,11 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
     return line_append(fd, "complete", NULL, why);
 }
 
+/* `complete` is the last line, behind a closing row that is the only one. */
 static void on_line(void *user, const char *verb, const struct row *row)
 {
     struct shard *shard = user;
+    shard->complete = false;
     if (strcmp(verb, "start") == 0 || strcmp(verb, "begin") == 0) {
         shard->started = true;
         shard->begun = shard->begun || strcmp(verb, "begin") == 0;
@@ -77,8 +79,9 @@ static void on_line(void *user, const char *verb, const struct row *row)
         shard->rows = xrealloc(shard->rows, (shard->count + 1) * sizeof *shard->rows);
         shard->rows[shard->count] = (struct row)ROW_INIT;
         row_copy(&shard->rows[shard->count++], row);
+        shard->closed += row_is_closing(row);
     } else if (strcmp(verb, "complete") == 0) {
-        shard->complete = shard->count > 0 && row_is_closing(&shard->rows[shard->count - 1]);
+        shard->complete = shard->closed == 1 && row_is_closing(&shard->rows[shard->count - 1]);
     }
 }
 
@@ -89,7 +92,8 @@ int shard_read(const char *path, struct shard *shard, struct text *why)
     if (file_exists(path)) {
         if (file_read(path, LONGEST, &contents, why) != 0)
             return -1;
-        (void)line_each(&contents, on_line, &read);
+        if (line_each(&contents, on_line, &read) > 0)
+            read.complete = false; /* a damaged line may have been any */
     }
     text_release(&contents);
     *shard = read;

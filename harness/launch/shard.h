@@ -28,11 +28,12 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
 /* Driver. */
 struct shard {
     bool started, begun, complete;
-    struct row about; /* of the newest start or begin line */
-    struct row *rows; /* the closing row last, when complete */
-    size_t count;
+    struct row about;     /* of the newest start or begin line */
+    struct row *rows;     /* the closing row last, when complete */
+    size_t count, closed; /* rows; closing ones among them */
 };
-/* A missing file is a rank that never started. */
+/* A missing file is a rank that never started; one with a line that cannot be read, rows behind
+ * its end or two closing rows is not complete. */
 int shard_read(const char *path, struct shard *shard, struct text *why) MUST_CHECK;
 void shard_release(struct shard *shard);
 

@@ -42,6 +42,7 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
     const char *role = row_text(&closing[0], COLUMN_role);
     uint32_t statuses = 0;
     if (listening->why.length > 0 ||
+        resume_check_rows(sweep->request->study, closing, ranks, &listening->why) != 0 ||
         resume_check_devices(&sweep->driver.placement, closing, ranks, &listening->why) != 0)
         return;
     for (size_t i = 0; i < ranks; i++)
@@ -93,8 +94,7 @@ static int say_resumed(struct sweep *sweep, struct text *why)
 {
     struct resume *resume = &sweep->resume;
     const struct text *frozen = &sweep->request->study->frozen;
-    if (sweep->cut.length > 0 &&
-        sweep_tell(sweep, why, "%s", text_string(&sweep->cut)) != 0)
+    if (sweep->cut.length > 0 && sweep_tell(sweep, why, "%s", text_string(&sweep->cut)) != 0)
         return -1;
     if (!sweep_has_work(sweep))
         return 0;
@@ -211,8 +211,8 @@ static enum sweep_outcome look_at_folder(struct sweep *sweep, struct text *why)
         return SWEEP_DONE;
     if (!exists)
         text_addf(why, "%s is not there: nothing to resume", request->folder);
-    if (!exists || resume_open(&sweep->resume, request->folder, request->study, request->retry,
-                               why) != 0)
+    if (!exists ||
+        resume_open(&sweep->resume, request->folder, request->study, request->retry, why) != 0)
         return SWEEP_FAILED;
     return SWEEP_DONE;
 }

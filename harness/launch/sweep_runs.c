@@ -77,8 +77,7 @@ void sweep_count(struct sweep *sweep, uint32_t statuses)
     sweep->progress.done++;
     sweep->progress.fitted += statuses == 1u << STATUS_ok;
     sweep->progress.skipped += statuses == 1u << STATUS_skipped;
-    sweep->progress.failed +=
-        statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
+    sweep->progress.failed += statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
 }
 
 /* --- one run --- */
@@ -215,7 +214,8 @@ static int import(struct sweep *sweep, const struct plan_run *run, struct text *
         return 0;
     char *folder = xasprintf("%s/runs/%s", sweep->results.folder, run->name);
     uint64_t order = sweep->last_order + 1;
-    int result = driver_import(&sweep->driver, run, order, folder, &rows, why);
+    int result =
+        driver_import(&sweep->driver, run, order, sweep->resume.retry, folder, &rows, why);
     if (result == 1) {
         sweep->last_order = order;
         if (sweep_tell(sweep, why, "taken over: %s had ended, its rows were not written yet",
@@ -267,8 +267,9 @@ static bool goes_on(struct sweep *sweep, enum sweep_outcome *outcome, struct tex
     if (clock_realtime_ns() < sweep->until_ns)
         return true;
     sweep->ended_early = true;
-    if (sweep_tell(sweep, why, "until %s: no further run is started, the rest is left for "
-                               "--resume",
+    if (sweep_tell(sweep, why,
+                   "until %s: no further run is started, the rest is left for "
+                   "--resume",
                    sweep->request->study->until) != 0)
         *outcome = SWEEP_FAILED;
     return false;

@@ -2,6 +2,7 @@
  * byte and the study resumed; what is the same study; what is made again. */
 #include "harness/base/file.h"
 #include "harness/base/json.h"
+#include "harness/launch/shard.h"
 #include "harness/launch/stand_in.h"
 #include "harness/launch/sweep.h"
 #include "harness/record/table.h"
@@ -127,8 +128,16 @@ static void ends(const char *rest, const char *folder, struct sweep_request requ
                  text_string(&swept.why), text_string(&swept.said));
     forget(&swept);
 }
-#define FRESH (struct sweep_request){.resume = false}
-#define RESUME (struct sweep_request){.resume = true}
+#define FRESH                                                                                  \
+    (struct sweep_request)                                                                     \
+    {                                                                                          \
+        .resume = false                                                                        \
+    }
+#define RESUME                                                                                 \
+    (struct sweep_request)                                                                     \
+    {                                                                                          \
+        .resume = true                                                                         \
+    }
 
 /* --- tables --- */
 
@@ -223,8 +232,8 @@ static void only_what_is_new(void **state)
     text_release(&frozen);
     ends("[sweep batch]\nvalues = 1, 2\n[input new]\n", "grown", RESUME, SWEEP_FAILED, 0,
          "sweep batch: 1 values gone, first 4");
-    ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "absent", RESUME, SWEEP_FAILED,
-         0, "not there");
+    ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "absent", RESUME, SWEEP_FAILED, 0,
+         "not there");
 }
 
 static void other_machines(void **state)
@@ -289,12 +298,102 @@ static void stops_at_a_failure(void **state)
     ends("[sweep batch]\nvalues = 2, 60000, 4\n", "stops", RESUME, SWEEP_DONE, 1, "");
 }
 
+struct last {
+    struct text bytes;
+    enum column column;
+    const char *value;
+};
+
+static bool add_changed(void *user, const struct row *row, uint64_t end)
+{
+    struct last *last = user;
+    struct row copy = ROW_INIT;
+    row_copy(&copy, row);
+    if (row_is_closing(row))
+        assert_int_equal(row_parse_cell(&copy, last->column, last->value, strlen(last->value)),
+                         0);
+    table_add_row(&last->bytes, &copy);
+    row_release(&copy);
+    return end > 0;
+}
+
+/* The table of a sweep with one cell of its last row changed is not gone on with. */
+static void refuses(enum column column, const char *value, const char *says)
+{
+    struct last last = {.bytes = TEXT_INIT, .column = column, .value = value};
+    struct table_reading reading;
+    struct text why = TEXT_INIT;
+    struct text before = contents_of("others/rows.csv");
+    table_add_header(&last.bytes);
+    assert_int_equal(table_read("others/rows.csv", false, add_changed, &last, &reading, &why),
+                     0);
+    write_file("others/rows.csv", last.bytes.data, last.bytes.length);
+    ends("[sweep batch]\nvalues = 1\n", "others", RESUME, SWEEP_FAILED, 0, says);
+    write_file("others/rows.csv", before.data, before.length);
+    text_release(&before);
+    text_release(&last.bytes);
+}
+
+static void rows_of_others_are_refused(void **state)
+{
+    (void)state;
+    ends("[sweep batch]\nvalues = 1\n", "others", FRESH, SWEEP_DONE, 1, "");
+    refuses(COLUMN_study, "tuc", "study is tuc, here cut");
+    refuses(COLUMN_backend, "host", "backend is host, here simulated");
+    refuses(COLUMN_schema, "7", "schema is 7, here 1");
+}
+
+/* Resumes a study of which one shard is there: is it taken over? */
+static void takes(enum status status, uint32_t retry, uint64_t rank, const char *lines,
+                  bool taken)
+{
+    struct text header = TEXT_INIT, why = TEXT_INIT;
+    struct row closing = ROW_INIT;
+    table_add_header(&header);
+    write_file("taken/rows.csv", header.data, header.length);
+    assert_int_equal(folder_make("taken/runs/r-batch-2-t1", &why), 0);
+    int fd = shard_create("taken/runs/r-batch-2-t1/shard.0", &why);
+    row_set_text(&closing, COLUMN_phase, "run");
+    row_set_count(&closing, COLUMN_rank, rank);
+    row_set_status(&closing, status);
+    assert_int_equal(line_append(fd, "begin", NULL, &why), 0);
+    assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
+    assert_int_equal(shard_finish(fd, &closing, 1, &why), 0);
+    close(fd);
+    struct sweep_request request = {.resume = true, .retry = retry};
+    struct swept swept = sweep_on("[sweep batch]\nvalues = 2\n", "taken", request, "a");
+    assert_int_equal(swept.why.length, 0);
+    assert_int_equal(strstr(text_string(&swept.said), "taken over: r-batch-2-t1") != NULL,
+                     taken);
+    text_release(&header);
+    row_release(&closing);
+    forget(&swept);
+}
+
+static void takes_over_what_stays(void **state)
+{
+    (void)state;
+    ends("[sweep batch]\nvalues = 2\n", "taken", FRESH, SWEEP_DONE, 1, "");
+    takes(STATUS_ok, 0, 0, "", true);
+    takes(STATUS_timeout, 0, 0, "", true);
+    takes(STATUS_timeout, 1u << STATUS_timeout, 0, "", false);
+    static const enum status again[] = {STATUS_dirty, STATUS_device_lost, STATUS_launch_failed,
+                                        STATUS_interrupted, STATUS_stopped};
+    for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
+        takes(again[i], 0, 0, "", false);
+    takes(STATUS_ok, 0, 1, "", false); /* another rank's */
+    takes(STATUS_ok, 0, 0, "row\tgarbage\n", false);
+    takes(STATUS_ok, 0, 0, "row\trank=0\tphase=run\tstatus=ok\n", false);
+    takes(STATUS_ok, 0, 0, "row\trank=3\tphase=context\tstatus=ok\n", false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_new),      cmocka_unit_test(other_machines),
-        cmocka_unit_test(made_again_when_asked), cmocka_unit_test(skips_what_is_larger),
-        cmocka_unit_test(stops_at_a_failure),    cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(only_what_is_new),           cmocka_unit_test(other_machines),
+        cmocka_unit_test(made_again_when_asked),      cmocka_unit_test(skips_what_is_larger),
+        cmocka_unit_test(stops_at_a_failure),         cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(rows_of_others_are_refused), cmocka_unit_test(takes_over_what_stays),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
