@@ -43,13 +43,37 @@ static int read_rest(int fd, size_t limit, struct text *out)
     }
 }
 
+/* Whoever names a descriptor means it, a pipe too; memory file systems hold plain files. */
+static bool names_descriptor(const char *path)
+{
+    return (text_starts_with(path, "/dev/") && !text_starts_with(path, "/dev/shm/")) ||
+           text_starts_with(path, "/proc/");
+}
+
+int file_open(const char *path, struct text *why)
+{
+    bool any = names_descriptor(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (any ? 0 : O_NONBLOCK));
+    struct stat status;
+    if (fd < 0)
+        return refuse(why, "open", path);
+    if (any ||
+        (fstat(fd, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode))))
+        return fd; /* reading a folder fails with words of its own */
+    close(fd);
+    text_add(why, "cannot open ");
+    text_add_escaped(why, path, strlen(path), 0);
+    text_add(why, ": it is no regular file");
+    return -1;
+}
+
 /* At most `limit` bytes and one more, from the start or, `tail`, from the last `limit` on. */
 static int read_some(const char *path, bool tail, size_t limit, struct text *contents,
                      struct text *why)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, why);
     if (fd < 0)
-        return refuse(why, "open", path);
+        return -1;
     struct stat status;
     int failed = tail ? fstat(fd, &status) : 0;
     if (tail && !failed && (uint64_t)status.st_size > limit)

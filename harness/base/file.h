@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A descriptor to read from. What is no regular file is refused, without waiting for a writer,
+ * unless the path names a device or a descriptor (/dev/stdin, /dev/fd/3, /proc/self/fd/3). */
+int file_open(const char *path, struct text *why) MUST_CHECK;
 /* Reads replace what `out` held, on success only.
  * Reads at most `limit` bytes (0: no limit); a longer file is an error. */
 int file_read(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;

@@ -1,7 +1,8 @@
 #include "harness/base/lines.h"
 
+#include "harness/base/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,11 +11,8 @@
 
 int lines_open(struct lines *lines, const char *path, struct text *why)
 {
-    *lines = (struct lines){.fd = open(path, O_RDONLY | O_CLOEXEC)};
-    if (lines->fd >= 0)
-        return 0;
-    text_addf(why, "cannot open %s: %s", path, strerror(errno));
-    return -1;
+    *lines = (struct lines){.fd = file_open(path, why)};
+    return lines->fd >= 0 ? 0 : -1;
 }
 
 void lines_close(struct lines *lines)

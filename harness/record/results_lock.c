@@ -24,7 +24,7 @@ int rows_lock(int rows_fd)
 static int open_rows(const char *folder)
 {
     char *path = xasprintf("%s/rows.csv", folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     free(path);
     return fd;
 }

@@ -106,6 +106,18 @@ static void reads_with_a_limit(void **state)
     assert_reason(&why, "absent", "No such file");
     assert_int_equal(file_read(".", 0, &out, &why), -1);
     assert_reason(&why, ".", "directory");
+    assert_int_equal(mkfifo("pipe", 0600), 0); /* nobody writes to it: must not wait */
+    assert_int_equal(file_read("pipe", 0, &out, &why), -1);
+    assert_reason(&why, "pipe", "no regular file");
+    int ends[2];
+    char name[32];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "piped", 5), 5);
+    close(ends[1]);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    assert_int_equal(file_read(name, 0, &out, &why), 0);
+    assert_string_equal(text_string(&out), "piped");
+    close(ends[0]);
     assert_int_equal(file_read("/proc/self/stat", 0, &out, &why), 0);
     assert_true(out.length > 10); /* a size of 0 is not believed */
     text_release(&out);
