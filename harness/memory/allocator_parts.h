@@ -77,6 +77,9 @@ void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak
 /* A handed-out piece of an allocator that has no segments of its own. */
 struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes);
 
+/* The check of an allocator whose pieces are all handed out (allocator_check.c). */
+void plain_check(const struct allocator *allocator);
+
 /* Fills a refusal: by the device (its free bytes are asked), the limit, or the host. */
 void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,
                        uint64_t bytes);

@@ -104,5 +104,6 @@ const struct allocator_ops allocator_async = {
     .empty_cache = async_empty_cache,
     .refresh = async_refresh,
     .reset_peaks = async_reset_peaks,
+    .check = plain_check,
     .close = async_empty_cache,
 };

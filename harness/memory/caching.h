@@ -104,7 +104,7 @@ void expandable_forget(struct caching *caching, struct shelf *shelf);
 /* What the piece can grow to: its size and that of an unmapped right neighbour. */
 uint64_t expandable_reach(const struct piece *piece);
 
-/* caching_check.c */
+/* allocator_check.c */
 void caching_check(const struct allocator *allocator);
 
 #endif

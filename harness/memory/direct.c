@@ -60,4 +60,5 @@ const struct allocator_ops allocator_direct = {
     .open = direct_open,
     .alloc = direct_alloc,
     .free = direct_free,
+    .check = plain_check,
 };

@@ -20,7 +20,7 @@ static void set(const struct device_ops *ops, uint64_t capacity, struct reading 
     struct text why = TEXT_INIT;
     assert_int_equal(device_open(&device, ops, &setting), OUTCOME_OK);
     if (allocator_open(&allocator, "async", &device,
-                       &(struct allocator_setting){.limit = limit}, &why))
+                       &(struct allocator_setting){.limit = limit, .check = true}, &why))
         fail_msg("%s", text_string(&why));
     text_release(&why);
 }

@@ -136,3 +136,23 @@ void caching_check(const struct allocator *allocator)
     assert(s->all.reserved.current >= s->all.allocated.current);
     assert(s->device_allocs >= s->device_frees);
 }
+
+void plain_check(const struct allocator *allocator)
+{
+    const struct pool_statistics *s = &allocator->statistics.all;
+    uint64_t count = 0, requested = 0;
+    for (struct piece *p = piece_store_next(&allocator->store, NULL); p;
+         p = piece_store_next(&allocator->store, p)) {
+        assert(p->allocated && p->size > 0);
+        count++;
+        requested += p->requested;
+    }
+    assert(count == s->allocations.current);
+    assert(requested == s->requested.current);
+    assert(s->requested.peak >= s->requested.current);
+    assert(s->allocated.peak >= s->allocated.current);
+    if (allocator->statistics.reserved_known)
+        assert(s->reserved.current >= s->allocated.current);
+    else
+        assert(s->allocated.current == requested);
+}
