@@ -201,13 +201,18 @@ static void play_all(struct player *p)
 {
     const struct trace *trace = p->trace;
     const bool recorded = p->setting->ties == REPLAY_RECORDED;
+    const bool unmarked = trace->name_count == 0;
+    if (unmarked)
+        begin_phase(p, "recording");
     for (uint64_t line = 0; line < trace->count; line++) {
         if (recorded)
             follow_recording(p, &trace->events[line], line);
         play(p, &trace->events[line], line);
     }
-    if (p->phase)
+    if (p->phase) {
         fill_phase(p);
+        p->phase->open = !unmarked;
+    }
     collect_peaks(p);
     p->result->lines = trace->count;
 }

@@ -64,7 +64,9 @@ struct replay_result {
     uint64_t address_differences, segment_differences; /* REPLAY_RECORDED */
     struct text first_difference;
 };
-/* -1: the allocator cannot be opened with this setting. */
+/* A trace without phases is one, "recording". -1: the allocator cannot be opened with this
+ * setting.
+ */
 int replay_run(const struct trace *trace, const struct replay_setting *setting,
                struct replay_result *result, struct text *why) MUST_CHECK;
 void replay_result_release(struct replay_result *result);

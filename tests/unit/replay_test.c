@@ -281,6 +281,23 @@ static void smallest_capacity_of_little(void **state)
     text_release(&why);
 }
 
+static void without_phases(void **state)
+{
+    (void)state;
+    struct trace_event one = {.op = TRACE_ALLOC, .bytes = 30 * MIB};
+    struct trace trace = {.events = &one, .count = 1, .slots = 1};
+    const struct replay_setting setting = {
+        .allocator = "caching", .device_total = 20 * MIB, .ties = REPLAY_CHUNK_MODEL};
+    struct replay_result result;
+    run(&trace, &setting, &result);
+    assert_int_equal(result.count, 1);
+    assert_string_equal(result.phases[0].name, "recording");
+    assert_string_equal(replay_status(&result.phases[0]), "oom");
+    assert_int_equal(result.first_refusal, 2);
+    expect_figure(&result.phases[0], REPLAY_allocated_peak, 0);
+    replay_result_release(&result);
+}
+
 /* The example of the chunk model, in MiB below its border. */
 static void chunk_model_example(void **state)
 {
@@ -334,10 +351,15 @@ static void other_allocators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences_are_seen), cmocka_unit_test(recorded_refusals),
-        cmocka_unit_test(smallest_capacity),    cmocka_unit_test(smallest_capacity_of_little),
-        cmocka_unit_test(chunk_model_example),  cmocka_unit_test(other_allocators),
-        cmocka_unit_test(everything_equal),     cmocka_unit_test(predicted_without_addresses),
+        cmocka_unit_test(differences_are_seen),
+        cmocka_unit_test(recorded_refusals),
+        cmocka_unit_test(smallest_capacity),
+        cmocka_unit_test(smallest_capacity_of_little),
+        cmocka_unit_test(without_phases),
+        cmocka_unit_test(chunk_model_example),
+        cmocka_unit_test(other_allocators),
+        cmocka_unit_test(everything_equal),
+        cmocka_unit_test(predicted_without_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
