@@ -37,6 +37,7 @@ grep -q '"result_value": [0-9]' host.json || fail "the host computed no result"
 cp m.json before
 # shellcheck disable=SC2086
 expect 4 measure --device simulated --capacity 1GiB $point $measure_consent --output m.json
+has err "nothing was measured" # refused before, not after, the run
 cmp -s m.json before || fail "an existing output was touched"
 
 # to standard output
