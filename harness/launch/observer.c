@@ -173,13 +173,19 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
         uint64_t until = next < deadline ? next : deadline;
         enum watch_event event =
             watch_wait(observer->watch, child->pid, child->pidfd, until, &signal);
-        if (event != WATCH_TIME) {
-            by = event == WATCH_ENDED ? ENDED_BY_ITSELF : ENDED_BY_STOP;
+        uint64_t now = clock_monotonic_ns();
+        if (event == WATCH_ENDED) {
+            by = ENDED_BY_ITSELF;
             break;
         }
-        uint64_t now = clock_monotonic_ns();
+        /* A rank that was stopped itself wakes to a signal and a deadline long past: the time
+         * that was up first is the cause. */
         if (now >= deadline)
             break;
+        if (event == WATCH_SIGNAL) {
+            by = ENDED_BY_STOP;
+            break;
+        }
         if (is_to_stop(observer, now)) {
             by = ENDED_BY_STOP;
             break;
