@@ -1,5 +1,6 @@
 #include "harness/launch/card.h"
 #include "harness/base/clock.h"
+#include "harness/launch/devices.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -158,12 +159,7 @@ void card_to_row(struct card *card, struct row *row)
     if (card->nvml == NULL)
         return;
     const struct nvml_device *device = &card->device;
-    struct text pci = TEXT_INIT;
-    text_addf(&pci, "pci-%s", device->pci);
-    row_set_text(row, COLUMN_device_name, device->name[0] != '\0' ? device->name : NULL);
-    row_set_text(row, COLUMN_device_uuid, device->uuid);
-    row_set_text(row, COLUMN_device_pci, text_string(&pci));
-    row_set_count(row, COLUMN_nvml_index, device->index);
+    device_to_row(device, row);
     const char *ecc = nvml_ecc(card->nvml, device), *mig = nvml_mig(card->nvml, device);
     const char *driver = nvml_driver_version(card->nvml);
     row_set_text(row, COLUMN_ecc, *ecc != '\0' ? ecc : NULL);
@@ -174,5 +170,4 @@ void card_to_row(struct card *card, struct row *row)
     row_set_reading(row, COLUMN_nvml_reserved_bytes, card->before.reserved);
     row_set_reading(row, COLUMN_foreign_start_bytes, card->foreign_before);
     row_set_reading(row, COLUMN_foreign_end_bytes, card->foreign_after);
-    text_release(&pci);
 }

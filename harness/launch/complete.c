@@ -103,19 +103,6 @@ static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const stru
 /* --- beside the plan
  * -------------------------------------------------------------------------- */
 
-static bool same_text(const struct row *a, const struct row *b, enum column column)
-{
-    const char *x = row_text(a, column), *y = row_text(b, column);
-    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
-}
-
-static bool same_phase(const struct row *a, const struct row *b)
-{
-    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
-    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
-           x.known == y.known && (!x.known || x.value == y.value);
-}
-
 static void add_prediction(const struct row *predicted, struct row *row)
 {
     row_set_reading(row, COLUMN_predicted_allocated_peak_bytes,
@@ -142,7 +129,7 @@ static void add_in_order(const struct prediction *plan, struct row *said, size_t
         const struct row *planned = &plan->rows[i];
         struct row *row = push(rows);
         for (size_t j = 0; j + 1 < count; j++) {
-            if (taken[j] || !same_phase(planned, &said[j]))
+            if (taken[j] || !row_same_phase(planned, &said[j]))
                 continue;
             taken[j] = true;
             row_copy(row, &said[j]);
@@ -219,14 +206,6 @@ static void describe(const struct run_facts *facts, const struct row *closing, s
     }
 }
 
-static void warn(struct row *closing, const char *warning)
-{
-    const char *old = row_text(closing, COLUMN_warning);
-    char *both = xasprintf("%s%s%s", old != NULL ? old : "", old != NULL ? "; " : "", warning);
-    row_set_text(closing, COLUMN_warning, both);
-    free(both);
-}
-
 /* Finished, but not what was asked: the workload says itself what it processed. */
 static void judge_processed(const struct row *rows, size_t count, struct row *closing)
 {
@@ -244,7 +223,7 @@ static void judge_processed(const struct row *rows, size_t count, struct row *cl
                 xasprintf("%s asked %llu, processed %llu", column_facts[pairs[p][0]].name,
                           (unsigned long long)asked.value, (unsigned long long)done.value);
             row_set_status(closing, STATUS_adapted);
-            warn(closing, warning);
+            row_add_warning(closing, warning);
             free(warning);
         }
 }
@@ -300,7 +279,7 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
                                       &room, &plan, &none) == 0;
         add_in_order(predicted ? &plan : NULL, said, count, rows);
         if (!predicted) /* a file that changed since the plan: what was seen is kept */
-            warn(&rows->rows[rows->count - 1], text_string(&none));
+            row_add_warning(&rows->rows[rows->count - 1], text_string(&none));
         finish_rank(facts, first, rows);
         rows->launched = rows->launched || shard.begun;
         if (predicted)
@@ -366,7 +345,7 @@ static void judge_launcher(const struct run_facts *facts, struct run_rows *rows)
         if (!row_is_closing(closing))
             continue;
         if (failed && row_status(closing) != STATUS_launch_failed)
-            warn(closing, text_string(&words));
+            row_add_warning(closing, text_string(&words));
         const char *error = row_text(closing, COLUMN_error);
         if (row_status(closing) == STATUS_stopped &&
             (error == NULL || strcmp(error, STOPPED_WORDS) == 0)) /* nobody knows better */

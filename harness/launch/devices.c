@@ -212,3 +212,14 @@ void device_list_release(struct device_list *list)
     free(list->shared);
     *list = (struct device_list){.devices = NULL};
 }
+
+void device_to_row(const struct nvml_device *device, struct row *row)
+{
+    struct text pci = TEXT_INIT;
+    text_addf(&pci, "pci-%s", device->pci);
+    row_set_text(row, COLUMN_device_name, device->name[0] != '\0' ? device->name : NULL);
+    row_set_text(row, COLUMN_device_uuid, device->uuid);
+    row_set_text(row, COLUMN_device_pci, text_string(&pci));
+    row_set_count(row, COLUMN_nvml_index, device->index);
+    text_release(&pci);
+}

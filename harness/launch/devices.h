@@ -5,6 +5,7 @@
 #define HIGHWATER_LAUNCH_DEVICES_H
 
 #include "harness/launch/nvml.h"
+#include "harness/record/row.h"
 
 struct device_list {
     struct nvml_device *devices; /* one per rank when listed twice; shared[] marks them */
@@ -18,5 +19,7 @@ int devices_choose(const struct nvml_device *all, size_t all_count, const char *
                    const char *order, const char *wanted, struct device_list *list,
                    struct text *why) MUST_CHECK;
 void device_list_release(struct device_list *list);
+/* Name, UUID, PCI address and NVML index into their cells. */
+void device_to_row(const struct nvml_device *device, struct row *row);
 
 #endif

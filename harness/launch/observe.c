@@ -38,15 +38,6 @@ static const struct row *failed_row(const struct phase_record *record)
     return row_text(last, COLUMN_partial) != NULL ? last : NULL;
 }
 
-static void add_warning(struct row *row, const char *warning)
-{
-    const char *old = row_text(row, COLUMN_warning);
-    struct text both = TEXT_INIT;
-    text_addf(&both, "%s%s%s", old != NULL ? old : "", old != NULL ? "; " : "", warning);
-    row_set_text(row, COLUMN_warning, text_string(&both));
-    text_release(&both);
-}
-
 static void fill_phase(const struct observation *what, const struct row *said, struct row *row)
 {
     row_copy(row, said);
@@ -114,7 +105,7 @@ void observe(const struct observation *what, struct row **out, size_t *out_count
     spread(COLUMN_device_capacity_bytes, rows, count);
     if (what->verdict->status == STATUS_ok && spilled(rows, count, what->card_bytes)) {
         row_set_status(closing, STATUS_spilled);
-        add_warning(closing, "more than the device has: host spill suspected");
+        row_add_warning(closing, "more than the device has: host spill suspected");
     }
     *out = rows;
     *out_count = count;

@@ -304,12 +304,6 @@ void placement_to_row(const struct placement *placement, uint64_t rank, struct r
         return;
     }
     const struct nvml_device *device = &placement->list.devices[rank];
-    struct text pci = TEXT_INIT;
-    text_addf(&pci, "pci-%s", device->pci);
-    row_set_text(row, COLUMN_device_name, device->name[0] != '\0' ? device->name : NULL);
-    row_set_text(row, COLUMN_device_uuid, device->uuid);
-    row_set_text(row, COLUMN_device_pci, text_string(&pci));
-    row_set_count(row, COLUMN_nvml_index, device->index);
+    device_to_row(device, row);
     row_set_text(row, COLUMN_shared_device, placement->list.shared[rank] ? "yes" : NULL);
-    text_release(&pci);
 }

@@ -16,8 +16,8 @@
 #define ALIGNMENT 512u
 
 struct host {
+    struct driver_pool *pool; /* first: driver_pool_ops looks for it here */
     uint64_t capacity, used;
-    struct driver_pool *pool;
 };
 
 static void *pointer_of(uint64_t address)
@@ -149,45 +149,12 @@ static void host_unmap(struct device *device, uint64_t address, uint64_t bytes)
         madvise(pointer_of(address), bytes, MADV_DONTNEED);
 }
 
-static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
-{
-    return driver_pool_alloc(((struct host *)device->state)->pool, bytes, address);
-}
-
-static void pool_free(struct device *device, uint64_t address)
-{
-    driver_pool_free(((struct host *)device->state)->pool, address);
-}
-
-static int pool_read(struct device *device, struct device_pool_reading *reading)
-{
-    driver_pool_read(((struct host *)device->state)->pool, reading);
-    return 0;
-}
-
-static void pool_reset_high(struct device *device)
-{
-    driver_pool_reset_high(((struct host *)device->state)->pool);
-}
-
-static void pool_trim(struct device *device)
-{
-    driver_pool_trim(((struct host *)device->state)->pool);
-}
-
 static const struct device_paging paging = {
     .granularity = host_granularity,
     .reserve = host_reserve,
     .unreserve = host_unreserve,
     .map = host_map,
     .unmap = host_unmap,
-};
-static const struct device_pool pool = {
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .read = pool_read,
-    .reset_high = pool_reset_high,
-    .trim = pool_trim,
 };
 const struct device_ops device_host = {
     .name = "host",
@@ -201,5 +168,5 @@ const struct device_ops device_host = {
     .to_host = host_to_host,
     .from_host = host_from_host,
     .paging = &paging,
-    .pool = &pool,
+    .pool = &driver_pool_ops,
 };

@@ -13,11 +13,11 @@
 #define PAGE PACKED_PAGE
 
 struct simulated {
+    struct driver_pool *pool; /* first: driver_pool_ops looks for it here */
     uint64_t capacity, used;
     struct address_policy *addresses;
     struct ascending ascending;
     struct packed packed;
-    struct driver_pool *pool;
 };
 
 static enum outcome take_pages(struct device *device, uint64_t bytes, uint64_t *address)
@@ -139,45 +139,12 @@ static void simulated_unmap(struct device *device, uint64_t address, uint64_t by
     s->used -= bytes;
 }
 
-static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
-{
-    return driver_pool_alloc(((struct simulated *)device->state)->pool, bytes, address);
-}
-
-static void pool_free(struct device *device, uint64_t address)
-{
-    driver_pool_free(((struct simulated *)device->state)->pool, address);
-}
-
-static int pool_read(struct device *device, struct device_pool_reading *reading)
-{
-    driver_pool_read(((struct simulated *)device->state)->pool, reading);
-    return 0;
-}
-
-static void pool_reset_high(struct device *device)
-{
-    driver_pool_reset_high(((struct simulated *)device->state)->pool);
-}
-
-static void pool_trim(struct device *device)
-{
-    driver_pool_trim(((struct simulated *)device->state)->pool);
-}
-
 static const struct device_paging paging = {
     .granularity = simulated_granularity,
     .reserve = simulated_reserve,
     .unreserve = simulated_unreserve,
     .map = simulated_map,
     .unmap = simulated_unmap,
-};
-static const struct device_pool pool = {
-    .alloc = pool_alloc,
-    .free = pool_free,
-    .read = pool_read,
-    .reset_high = pool_reset_high,
-    .trim = pool_trim,
 };
 const struct device_ops device_simulated = {
     .name = "simulated",
@@ -189,5 +156,5 @@ const struct device_ops device_simulated = {
     .usage = simulated_usage,
     .synchronise = simulated_synchronise,
     .paging = &paging,
-    .pool = &pool,
+    .pool = &driver_pool_ops,
 };

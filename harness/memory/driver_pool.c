@@ -312,3 +312,44 @@ void driver_pool_close(struct driver_pool *pool)
     free(pool->pages);
     free(pool);
 }
+
+/* --- as a device has it --- */
+
+static struct driver_pool *pool_of(const struct device *device)
+{
+    return *(struct driver_pool *const *)device->state;
+}
+
+static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    return driver_pool_alloc(pool_of(device), bytes, address);
+}
+
+static void pool_free(struct device *device, uint64_t address)
+{
+    driver_pool_free(pool_of(device), address);
+}
+
+static int pool_read(struct device *device, struct device_pool_reading *reading)
+{
+    driver_pool_read(pool_of(device), reading);
+    return 0;
+}
+
+static void pool_reset_high(struct device *device)
+{
+    driver_pool_reset_high(pool_of(device));
+}
+
+static void pool_trim(struct device *device)
+{
+    driver_pool_trim(pool_of(device));
+}
+
+const struct device_pool driver_pool_ops = {
+    .alloc = pool_alloc,
+    .free = pool_free,
+    .read = pool_read,
+    .reset_high = pool_reset_high,
+    .trim = pool_trim,
+};

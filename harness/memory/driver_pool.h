@@ -31,4 +31,7 @@ void driver_pool_trim(struct driver_pool *pool);
 void driver_pool_read(const struct driver_pool *pool, struct device_pool_reading *reading);
 void driver_pool_reset_high(struct driver_pool *pool);
 
+/* The pool of a device whose state begins with its `struct driver_pool *`. */
+extern const struct device_pool driver_pool_ops;
+
 #endif

@@ -33,19 +33,6 @@ static struct row *push_row(struct reader *reader)
     return &record->rows[record->count++];
 }
 
-static bool same_text(const struct row *a, const struct row *b, enum column column)
-{
-    const char *x = row_text(a, column), *y = row_text(b, column);
-    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
-}
-
-static bool same_phase(const struct row *a, const struct row *b)
-{
-    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
-    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
-           x.known == y.known && (!x.known || x.value == y.value);
-}
-
 /* What the newer line says wins; what it leaves out stays. */
 static void replace_cells(struct row *row, const struct row *newer)
 {
@@ -91,7 +78,7 @@ static void on_begin(struct reader *reader, const struct row *row)
 
 static void on_end(struct reader *reader, const struct row *row)
 {
-    if (!reader->open || !same_phase(last_row(reader), row)) {
+    if (!reader->open || !row_same_phase(last_row(reader), row)) {
         reader->record->bad_lines++;
         return;
     }
@@ -108,8 +95,8 @@ static void on_fail(struct reader *reader, const struct row *row)
     row_copy(&said, row);
     if (row_is_closing(&said))
         row_clear(&said, COLUMN_phase);
-    bool here = reader->open &&
-                (row_text(&said, COLUMN_phase) == NULL || same_phase(last_row(reader), &said));
+    bool unnamed = row_text(&said, COLUMN_phase) == NULL;
+    bool here = reader->open && (unnamed || row_same_phase(last_row(reader), &said));
     if (!here)
         leave_open(reader);
     struct row *failed = here ? last_row(reader) : push_row(reader);

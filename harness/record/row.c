@@ -191,6 +191,27 @@ bool row_is_closing(const struct row *row)
     return phase != NULL && strcmp(phase, "run") == 0;
 }
 
+static bool same_text(const struct row *a, const struct row *b, enum column column)
+{
+    const char *x = row_text(a, column), *y = row_text(b, column);
+    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+}
+
+bool row_same_phase(const struct row *a, const struct row *b)
+{
+    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
+    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
+           x.known == y.known && (!x.known || x.value == y.value);
+}
+
+void row_add_warning(struct row *row, const char *warning)
+{
+    const char *old = row_text(row, COLUMN_warning);
+    char *both = xasprintf("%s%s%s", old != NULL ? old : "", old != NULL ? "; " : "", warning);
+    row_set_text(row, COLUMN_warning, both);
+    free(both);
+}
+
 /* --- cells as text --------------------------------------------------------------------- */
 
 /* The fewest digits that read back equal. */

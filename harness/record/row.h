@@ -74,6 +74,8 @@ void row_set_text(struct row *row, enum column column, const char *value);
 /* Escapes to one line of at most 500 bytes. */
 void row_set_escaped(struct row *row, enum column column, const void *bytes, size_t length);
 void row_set_status(struct row *row, enum status status); /* status; closing rows: also fits */
+/* Behind the warnings that the row has already, with "; " between. */
+void row_add_warning(struct row *row, const char *warning);
 void row_clear(struct row *row, enum column column);
 
 struct reading row_count(const struct row *row, enum column column);
@@ -81,6 +83,7 @@ const char *row_text(const struct row *row, enum column column); /* NULL: empty 
 /* The status of a row, or -1 when empty or unknown. */
 int row_status(const struct row *row);
 bool row_is_closing(const struct row *row); /* phase = run */
+bool row_same_phase(const struct row *a, const struct row *b); /* phase, pass and repeat */
 
 int column_find(const char *name); /* -1: unknown */
 int status_find(const char *name); /* -1: unknown */
