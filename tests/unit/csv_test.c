@@ -1,5 +1,5 @@
-#include "harness/base/file.h"
 #include "harness/record/table.h"
+#include "tests/unit/folder_bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,22 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static int enter_folder(void **state)
-{
-    char *folder = xstrdup("/tmp/highwater-csv-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state == NULL || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    struct text why = TEXT_INIT;
-    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
-    free(*state);
-    text_release(&why);
-    return failed;
-}
 
 static void put(const char *path, const char *bytes, size_t length)
 {

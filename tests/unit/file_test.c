@@ -1,5 +1,5 @@
-#include "harness/base/file.h"
 #include "harness/base/lines.h"
+#include "tests/unit/folder_bed.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,22 +15,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static int enter_folder(void **state)
-{
-    char *folder = xstrdup("/tmp/highwater-file-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state == NULL || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    struct text why = TEXT_INIT;
-    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
-    free(*state);
-    text_release(&why);
-    return failed;
-}
 
 static void assert_contents(const char *path, const char *bytes, size_t length)
 {

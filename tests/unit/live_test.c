@@ -1,7 +1,7 @@
 #include "harness/protocol/live.h"
 
 #include "harness/base/clock.h"
-#include "harness/base/file.h"
+#include "tests/unit/folder_bed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,22 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-
-static int enter_folder(void **state)
-{
-    char *folder = xstrdup("/tmp/highwater-live-XXXXXX");
-    *state = mkdtemp(folder);
-    return *state == NULL || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    struct text why = TEXT_INIT;
-    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
-    free(*state);
-    text_release(&why);
-    return failed;
-}
 
 static struct live_page *open_new(void)
 {

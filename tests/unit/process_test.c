@@ -1,7 +1,7 @@
 #include "harness/base/process.h"
 
 #include "harness/base/clock.h"
-#include "harness/base/file.h"
+#include "tests/unit/folder_bed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,21 +21,10 @@
 
 #define SECOND 1000000000ull
 
-static int enter_folder(void **state)
+static int enter(void **state)
 {
-    char *folder = xstrdup("/tmp/highwater-process-XXXXXX");
-    *state = mkdtemp(folder);
     process_become_reaper();
-    return *state == NULL || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    struct text why = TEXT_INIT;
-    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
-    free(*state);
-    text_release(&why);
-    return failed;
+    return enter_folder(state);
 }
 
 static uint64_t in(uint64_t nanoseconds)
@@ -364,5 +353,5 @@ int main(void)
         cmocka_unit_test(spares_and_does_not_count_the_dead),
         cmocka_unit_test(outruns_a_forking_child),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, enter, leave_folder);
 }

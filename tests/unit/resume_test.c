@@ -1,11 +1,11 @@
 /* Studies whose launches are stood in for (launch/stand_in.h): a finished table is cut at every
  * byte and the study resumed; what is the same study; what is made again. */
-#include "harness/base/file.h"
 #include "harness/base/json.h"
 #include "harness/launch/shard.h"
 #include "harness/launch/stand_in.h"
 #include "harness/launch/sweep.h"
 #include "harness/record/table.h"
+#include "tests/unit/folder_bed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,27 +35,10 @@ static const char head[] =
     "[point]\ncontext = 8\nwidth = 64\ndtype = float32\nwarmup = 0\nrepeats = 1\n"
     "[study]\nname = cut\nquestion = test\nworkload = dense\n";
 
-static int enter_folder(void **state)
+static int enter(void **state)
 {
-    char *folder = xstrdup("/dev/shm/resume-test-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
-        free(folder);
-        folder = xstrdup("/tmp/resume-test-XXXXXX");
-        if (mkdtemp(folder) == NULL)
-            return -1;
-    }
-    *state = folder;
     setenv(STAND_IN_VARIABLE, "1", 1);
-    return chdir(folder);
-}
-
-static int leave_folder(void **state)
-{
-    struct text why = TEXT_INIT;
-    int failed = chdir("/") != 0 || folder_remove(*state, &why) != 0;
-    free(*state);
-    text_release(&why);
-    return failed;
+    return enter_folder(state);
 }
 
 /* --- a sweep, in this process --- */
@@ -395,5 +378,5 @@ int main(void)
         cmocka_unit_test(stops_at_a_failure),         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(rows_of_others_are_refused), cmocka_unit_test(takes_over_what_stays),
     };
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+    return cmocka_run_group_tests(tests, enter, leave_folder);
 }
