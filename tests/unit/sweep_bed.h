@@ -1,0 +1,157 @@
+/* Studies whose launches are stood in for (launch/stand_in.h), swept in this process. */
+#ifndef TESTS_UNIT_SWEEP_BED_H
+#define TESTS_UNIT_SWEEP_BED_H
+
+#include "harness/base/json.h"
+#include "harness/launch/stand_in.h"
+#include "harness/launch/sweep.h"
+#include "harness/record/table.h"
+#include "tests/unit/folder_bed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* Lines of [study] may follow. */
+static const char head[] =
+    "[launch]\nallow_root = yes\n[device]\nbackend = simulated\ncapacity = 64MiB\n"
+    "[point]\ncontext = 8\nwidth = 64\ndtype = float32\nwarmup = 0\nrepeats = 1\n"
+    "[study]\nname = cut\nquestion = test\nworkload = dense\n";
+
+static inline int enter(void **state)
+{
+    setenv(STAND_IN_VARIABLE, "1", 1);
+    return enter_folder(state);
+}
+
+/* --- a sweep, in this process --- */
+
+struct swept {
+    enum sweep_outcome outcome;
+    struct text why, said;
+    size_t made;
+};
+
+static inline void hear(void *user, const char *message)
+{
+    struct swept *swept = user;
+    text_addf(&swept->said, "%s\n", message);
+}
+
+static inline void watch(void *user, const struct sweep_progress *progress)
+{
+    struct swept *swept = user;
+    swept->made = progress->made;
+}
+
+static inline struct json *environment(const char *driver)
+{
+    struct json *made = json_make_object();
+    json_set_text(made, "program_version", "1");
+    json_set_text(made, "driver_version", driver);
+    return made;
+}
+
+/* `rest` is put behind the head of the study. */
+static inline struct swept sweep_on(const char *rest, const char *folder,
+                                    struct sweep_request request, const char *driver)
+{
+    struct swept swept = {.made = 0};
+    struct study study;
+    struct text bytes = TEXT_INIT;
+    struct json *about = environment(driver);
+    text_add(&bytes, head);
+    text_add(&bytes, rest);
+    if (study_parse("s", &bytes, NULL, 0, &study, &swept.why) != 0)
+        fail_msg("%s", text_string(&swept.why));
+    request.study = &study;
+    request.folder = folder;
+    request.environment = about;
+    request.say = hear;
+    request.progress = watch;
+    request.user = &swept;
+    swept.outcome = sweep_run(&request, &swept.why);
+    study_release(&study);
+    json_release(about);
+    text_release(&bytes);
+    return swept;
+}
+
+static inline void forget(struct swept *swept)
+{
+    text_release(&swept->why);
+    text_release(&swept->said);
+}
+
+static inline void ends(const char *rest, const char *folder, struct sweep_request request,
+                        enum sweep_outcome outcome, size_t made, const char *says)
+{
+    struct swept swept = sweep_on(rest, folder, request, "a");
+    if (swept.outcome != outcome || swept.made != made ||
+        (strstr(text_string(&swept.why), says) == NULL &&
+         strstr(text_string(&swept.said), says) == NULL))
+        fail_msg("outcome %d, %zu runs: %s / %s", swept.outcome, swept.made,
+                 text_string(&swept.why), text_string(&swept.said));
+    forget(&swept);
+}
+#define FRESH                                                                                  \
+    (struct sweep_request)                                                                     \
+    {                                                                                          \
+        .resume = false                                                                        \
+    }
+#define RESUME                                                                                 \
+    (struct sweep_request)                                                                     \
+    {                                                                                          \
+        .resume = true                                                                         \
+    }
+
+/* --- tables --- */
+
+static inline struct text contents_of(const char *path)
+{
+    struct text out = TEXT_INIT, why = TEXT_INIT;
+    if (file_read(path, 0, &out, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    return out;
+}
+
+static inline bool add_deterministic(void *user, const struct row *row, uint64_t end)
+{
+    (void)end;
+    for (int column = 0; column < COLUMNS; column++)
+        if (column_facts[column].deterministic) {
+            row_format_cell(row, (enum column)column, user);
+            text_add_char(user, '|');
+        }
+    text_add_char(user, '\n');
+    return true;
+}
+
+/* The deterministic cells of a whole table. */
+static inline struct text facts_of(const char *path)
+{
+    struct text facts = TEXT_INIT, why = TEXT_INIT;
+    struct table_reading reading;
+    if (table_read(path, false, add_deterministic, &facts, &reading, &why) != 0)
+        fail_msg("%s", text_string(&why));
+    assert_false(reading.torn);
+    text_release(&reading.reason);
+    return facts;
+}
+
+static inline void write_file(const char *path, const char *bytes, size_t length)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    assert_int_equal(fclose(file), 0);
+}
+
+#endif
