@@ -32,4 +32,12 @@ static inline struct reading reading_max(struct reading a, struct reading b)
     return a;
 }
 
+/* The smaller of two readings; missing only when both are. */
+static inline struct reading reading_min(struct reading a, struct reading b)
+{
+    if (!a.known || (b.known && b.value < a.value))
+        return b;
+    return a;
+}
+
 #endif

@@ -2,6 +2,8 @@
 #include "harness/base/clock.h"
 #include "harness/launch/devices.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -108,7 +110,7 @@ void card_look_after(struct card *card)
     text_release(&ignored);
 }
 
-static bool differs(struct reading a, struct reading b)
+bool card_differs(struct reading a, struct reading b)
 {
     if (!a.known || !b.known)
         return false;
@@ -116,25 +118,37 @@ static bool differs(struct reading a, struct reading b)
                              : b.value - a.value > CARD_TOLERANCE;
 }
 
-bool card_moved(const struct card *card)
+static void add_to(struct reading *sum, uint64_t bytes)
 {
-    return differs(card->foreign_before, card->foreign_after) ||
-           differs(card->before.used, card->used_after);
+    *sum = reading_of((sum->known ? sum->value : 0) + bytes);
 }
 
-static struct reading own_processes(struct card *card, const struct child *child)
+/* A process that the driver still lists may have gone: whose it was cannot be asked any more.
+ */
+static bool is_gone(pid_t pid)
+{
+    return kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+static void read_processes(struct card *card, const struct child *child,
+                           struct card_sample *sample)
 {
     struct nvml_process processes[PROCESSES];
     size_t count = 0;
-    struct reading sum = reading_missing();
+    bool told = true;
+    struct reading others = reading_of(0);
     if (!card->trusts_pids || !list(card, processes, &count))
-        return sum;
+        return;
     for (size_t i = 0; i < count; i++) {
-        if (!processes[i].used.known || !child_owns(child, (pid_t)processes[i].pid))
-            continue;
-        sum = reading_of((sum.known ? sum.value : 0) + processes[i].used.value);
+        struct reading used = processes[i].used;
+        pid_t pid = (pid_t)processes[i].pid;
+        bool own = child_owns(child, pid);
+        told = told && used.known && (own || !is_gone(pid));
+        if (used.known)
+            add_to(own ? &sample->own : &others, used.value);
     }
-    return sum;
+    if (told && !card->shared)
+        sample->others = others;
 }
 
 bool card_is_mute(const struct card *card)
@@ -148,10 +162,11 @@ bool card_sample(struct card *card, const struct child *child, struct card_sampl
     struct text ignored = TEXT_INIT; /* a missing sample is a longer gap, nothing more */
     bool answered = card->nvml != NULL && read_memory(card, &memory, &ignored) == 0;
     text_release(&ignored);
-    if (answered)
-        *sample = (struct card_sample){
-            .used = memory.used, .free = memory.free, .own = own_processes(card, child)};
-    return answered;
+    if (!answered)
+        return false;
+    *sample = (struct card_sample){.used = memory.used, .free = memory.free};
+    read_processes(card, child, sample);
+    return true;
 }
 
 void card_to_row(struct card *card, struct row *row)

@@ -34,8 +34,9 @@ enum card_state card_settle(struct card *card, struct reading baseline, uint64_t
                             const struct watch *watch, struct text *why) MUST_CHECK;
 /* Once the child is gone: what others have, whether the card still answers. */
 void card_look_after(struct card *card);
-/* True when use by others moved between the two looks. */
-bool card_moved(const struct card *card);
+/* Further apart than use may move without anybody having done something; never so when one of
+ * them is missing. */
+bool card_differs(struct reading a, struct reading b);
 
 /* True when memory by process cannot be had: a pid namespace, or a driver that does not tell.
  */
@@ -44,6 +45,7 @@ bool card_is_mute(const struct card *card);
 struct card_sample {
     struct reading used, free; /* of the whole device */
     struct reading own;        /* of the child's processes */
+    struct reading others;     /* of all other processes; missing when that cannot be told */
 };
 /* False when the card does not answer (card->lost then tells for how long). */
 bool card_sample(struct card *card, const struct child *child, struct card_sample *sample);

@@ -1,7 +1,6 @@
 #include "harness/launch/observer.h"
 #include "harness/base/clock.h"
-#include "harness/base/file.h"
-#include "harness/launch/observe.h"
+#include "harness/launch/observer_report.h"
 #include "harness/launch/oomkill.h"
 #include "harness/launch/shard.h"
 
@@ -12,7 +11,6 @@
 #define PATIENCE_NS 1500000000u /* for a killed tree to be gone */
 #define HURRY_NS 400000000u     /* the same when the launcher is about to kill us too */
 #define GRACE_NS 2000000000u    /* for a child whose peer has failed to end by itself */
-#define WORDS_KEPT (256u << 10) /* bytes of standard error that are read for a cause */
 
 /* --- before the child -----------------------------------------------------------------------
  */
@@ -197,99 +195,8 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
     return by;
 }
 
-/* --- what became of it ----------------------------------------------------------------------
+/* --- from its start to its shard ------------------------------------------------------------
  */
-
-static void add_warning(struct verdict *verdict, const char *warning)
-{
-    text_addf(&verdict->warning, "%s%s", verdict->warning.length > 0 ? "; " : "", warning);
-}
-
-/* What the card says about the verdict: a refusal beside a neighbour who moved judges nothing.
- */
-static void judge_card(const struct observer *observer, const struct sampler *sampler,
-                       struct verdict *verdict)
-{
-    const struct card *card = &observer->card;
-    if (card->nvml == NULL)
-        return;
-    if (card_moved(card)) {
-        add_warning(verdict, "use of the card by others moved during the run");
-        if (verdict->status == STATUS_oom || verdict->status == STATUS_oom_suspected)
-            verdict->status = STATUS_dirty;
-    }
-    if (sampler->all.count > 0 && !sampler->all.own_peak.known && card_is_mute(card))
-        add_warning(verdict, card->trusts_pids
-                                 ? "memory by process: not told by the driver"
-                                 : "memory by process: not to be told in a pid namespace");
-}
-
-/* What follows from another rank's failure is no cause of its own. */
-static void judge_peers(const struct observer *observer, struct verdict *verdict)
-{
-    bool follows = verdict->status == STATUS_stopped || verdict->status == STATUS_error ||
-                   verdict->status == STATUS_crashed ||
-                   verdict->status == STATUS_oom_suspected;
-    if (observer->told_ns == 0 || !follows)
-        return;
-    bool by_us = verdict->status == STATUS_stopped;
-    char *own = xstrdup(by_us ? "ended by us" : text_string(&verdict->error));
-    verdict->status = STATUS_stopped;
-    verdict->refused_by = NULL;
-    text_clear(&verdict->error);
-    text_addf(&verdict->error, "rank %llu failed first: %.400s",
-              (unsigned long long)observer->failed_first, own);
-    free(own);
-}
-
-static int report(struct observer *observer, const struct ending *ending,
-                  const struct sampler *sampler, struct reading wall, struct text *why)
-{
-    struct phase_record record = {.hello = ROW_INIT};
-    struct text words = TEXT_INIT, ignored = TEXT_INIT;
-    struct verdict verdict;
-    struct row *rows = NULL;
-    size_t count = 0;
-    if (phases_read(observer->phases, observer->live, &record, why) != 0)
-        return -1;
-    if (file_read_tail(observer->errors, WORDS_KEPT, &words, &ignored) != 0)
-        text_clear(&words); /* said nothing that can be read */
-    classify(ending, &record, &words, &verdict);
-    judge_card(observer, sampler, &verdict);
-    judge_peers(observer, &verdict);
-    observer->failed = verdict.status != STATUS_ok;
-    card_to_row(&observer->card, &observer->about);
-    const struct observation what = {.about = &observer->about,
-                                     .record = &record,
-                                     .sampler = sampler,
-                                     .ending = ending,
-                                     .verdict = &verdict,
-                                     .wall_ns = wall,
-                                     .card_bytes = observer->card.before.total};
-    observe(&what, &rows, &count);
-    int result = shard_finish(observer->shard, rows, count, why);
-    rows_release(rows, count);
-    text_release(&verdict.error);
-    text_release(&verdict.warning);
-    text_release(&words);
-    text_release(&ignored);
-    phase_record_release(&record);
-    return result;
-}
-
-/* There was no child: the closing row alone says why. */
-static int report_refusal(struct observer *observer, enum status status, const char *reason,
-                          struct text *why)
-{
-    struct row closing = ROW_INIT;
-    row_set_text(&closing, COLUMN_phase, "run");
-    row_set_status(&closing, status);
-    row_set_escaped(&closing, COLUMN_error, reason, strlen(reason));
-    row_fill(&closing, &observer->about);
-    int result = shard_finish(observer->shard, &closing, 1, why);
-    row_release(&closing);
-    return result;
-}
 
 static int run_child(struct observer *observer, struct child *child, struct text *why)
 {
@@ -308,8 +215,8 @@ static int run_child(struct observer *observer, struct child *child, struct text
                                   .speaks_phases = observer->setting->speaks_phases,
                                   .left_over = end.left_over,
                                   .free = sampler.free};
-    int result = report(observer, &ending, &sampler,
-                        reading_of(child->ended_ns - child->started_ns), why);
+    int result = observer_report(observer, &ending, &sampler,
+                                 reading_of(child->ended_ns - child->started_ns), why);
     if (observer->peers != NULL && observer->failed && observer->told_ns == 0)
         observer->peers->tell(observer->peers->user);
     sampler_release(&sampler);
@@ -327,13 +234,13 @@ int observer_run(struct observer *observer, struct text *why)
     if (line_append(observer->shard, "begin", &observer->about, why) != 0)
         return -1;
     if (observer->state != CARD_READY)
-        return report_refusal(observer,
-                              observer->state == CARD_DIRTY ? STATUS_dirty : STATUS_device_lost,
-                              text_string(&observer->refusal), why);
+        return observer_refuse(
+            observer, observer->state == CARD_DIRTY ? STATUS_dirty : STATUS_device_lost,
+            text_string(&observer->refusal), why);
     text_clear(&observer->refusal);
     if (start_child(observer, &child, &observer->refusal) != 0)
-        return report_refusal(observer, STATUS_launch_failed, text_string(&observer->refusal),
-                              why);
+        return observer_refuse(observer, STATUS_launch_failed, text_string(&observer->refusal),
+                               why);
     return run_child(observer, &child, why);
 }
 

@@ -43,6 +43,8 @@ void sampler_take(struct sampler *sampler, const struct card_sample *sample,
         gap = reading_of(now_ns - sampler->last_ns);
     sampler->last_ns = now_ns;
     sampler->free = sample->free;
+    sampler->others_least = reading_min(sampler->others_least, sample->others);
+    sampler->others_most = reading_max(sampler->others_most, sample->others);
     count_in(&sampler->all, sample, gap);
     if (state != NULL && state->phase[0] != '\0')
         count_in(entry_for(sampler, state), sample, gap);

@@ -86,6 +86,52 @@ sweep one.ini moved-unseen
 rows_match '^dirty\|\|\|\|use of the card by others moved' \
     status,fits,foreign_start_bytes,foreign_end_bytes,warning phase=run
 
+# --- a neighbour takes 30 GiB and gives them back before the end: both looks see nothing ---
+# Seen in the samples, where processes are told; a process that has gone is nobody's.
+sleep 60 &
+neighbour=$!
+machine
+for pid in $neighbour 4026003; do
+    cat > child.sh <<EOF
+$speak
+hello
+begin context
+end context
+take $pid $((30 * gib))
+sleep 0.5
+line 'fail\tstatus=oom\tphase=model_load\terror=refused\trefused_by=device\trefused_bytes=4096'
+give $pid
+sleep 0.2
+exit 3
+EOF
+    sweep one.ini "between-$pid"
+    code_is 3
+done
+rows_match '^oom\|no\|' status,fits,warning phase=run
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+    swept=between-$neighbour
+    rows_match "^dirty\\|\\|0\\|0\\|use of the card by others moved during the run: 0 bytes, \
+$((30 * gib)) while it ran" status,fits,foreign_start_bytes,foreign_end_bytes,warning phase=run
+fi
+kill $neighbour
+
+# Seen by the child, where they are not: more is in use than it and its libraries hold.
+machine 'no-processes 3'
+cat > child.sh <<EOF
+$speak
+line "hello\tdevice_capacity_bytes=$((80 * gib))"
+begin libraries
+line "end\tphase=libraries\treserved_end_bytes=0\tdevice_used_end_bytes=$gib"
+begin model_load
+line 'fail\tstatus=oom\tphase=model_load\terror=refused\trefused_by=device\trefused_bytes=4096\
+\treserved_peak_bytes=$((30 * gib))\tfree_bytes_at_failure=$((19 * gib))'
+exit 3
+EOF
+sweep one.ini beside
+code_is 3
+rows_match "^dirty\\|\\|\\|use of the card by others moved during the run: $gib bytes, \
+$((61 * gib - 30 * gib)) when it was refused" status,fits,foreign_end_bytes,warning phase=run
+
 # --- samples: of a phase are those that were taken while it ran ---
 # The page still names the phase when it has failed and the process is leaving.
 machine

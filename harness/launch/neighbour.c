@@ -1,0 +1,100 @@
+#include "harness/launch/neighbour.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void say(struct reading was, struct reading is, const char *when, struct text *what)
+{
+    text_addf(what, "%" PRIu64 " bytes, %" PRIu64 " %s", was.value, is.value, when);
+}
+
+static bool moved_after(const struct card *card, struct text *what)
+{
+    bool told = card_differs(card->foreign_before, card->foreign_after);
+    struct reading was = told ? card->foreign_before : card->before.used;
+    struct reading is = told ? card->foreign_after : card->used_after;
+    if (!card_differs(was, is))
+        return false;
+    say(was, is, "after it", what);
+    return true;
+}
+
+static bool moved_in_samples(const struct card *card, const struct sampler *sampler,
+                             struct text *what)
+{
+    const struct reading extremes[] = {sampler->others_most, sampler->others_least};
+    for (size_t i = 0; i < 2; i++)
+        if (card_differs(card->foreign_before, extremes[i])) {
+            say(card->foreign_before, extremes[i], "while it ran", what);
+            return true;
+        }
+    return false;
+}
+
+/* In use on the device beside what the child's allocator holds. */
+static struct reading beside(struct reading used, struct reading reserved)
+{
+    if (!used.known || !reserved.known || used.value < reserved.value)
+        return reading_missing();
+    return reading_of(used.value - reserved.value);
+}
+
+static struct reading beside_at_start(const struct row *row)
+{
+    return beside(row_count(row, COLUMN_device_used_start_bytes),
+                  row_count(row, COLUMN_reserved_start_bytes));
+}
+
+static struct reading beside_at_end(const struct row *row)
+{
+    return beside(row_count(row, COLUMN_device_used_end_bytes),
+                  row_count(row, COLUMN_reserved_end_bytes));
+}
+
+/* A lower bound, since its cache may have been given back before it was refused for good. */
+static struct reading beside_at_refusal(const struct row *row, struct reading capacity)
+{
+    struct reading free = row_count(row, COLUMN_free_bytes_at_failure);
+    if (!capacity.known || !free.known || free.value > capacity.value)
+        return reading_missing();
+    return beside(reading_of(capacity.value - free.value),
+                  row_count(row, COLUMN_reserved_peak_bytes));
+}
+
+static bool is_libraries(const struct row *row)
+{
+    const char *phase = row_text(row, COLUMN_phase);
+    return phase != NULL && strcmp(phase, "libraries") == 0;
+}
+
+static bool moved_beside_child(const struct phase_record *record, struct text *what)
+{
+    struct reading was = reading_missing();
+    struct reading capacity = row_count(&record->hello, COLUMN_device_capacity_bytes);
+    for (size_t i = 0; i < record->count; i++) {
+        const struct row *row = &record->rows[i];
+        struct reading refused = beside_at_refusal(row, capacity);
+        const struct reading now[] = {beside_at_start(row), beside_at_end(row)};
+        for (size_t j = 0; j < 2; j++)
+            if (card_differs(was, now[j])) {
+                say(was, now[j], row_text(row, COLUMN_phase), what);
+                return true;
+            }
+        if (card_differs(was, refused) && refused.value > was.value) {
+            say(was, refused, "when it was refused", what);
+            return true;
+        }
+        if (is_libraries(row))
+            was = beside_at_end(row);
+    }
+    return false;
+}
+
+bool neighbour_moved(const struct card *card, const struct sampler *sampler,
+                     const struct phase_record *record, struct text *what)
+{
+    if (card->nvml == NULL || card->shared)
+        return false;
+    return moved_after(card, what) || moved_in_samples(card, sampler, what) ||
+           moved_beside_child(record, what);
+}

@@ -1,0 +1,159 @@
+#include "harness/launch/neighbour.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define GIB ((uint64_t)1 << 30)
+#define BESIDE ((uint64_t)623706112) /* context and libraries, as seen on a card */
+#define CAPACITY (140 * GIB)
+
+static const struct card quiet = {.nvml = (struct nvml *)&quiet};
+
+static bool moved(const struct card *card, const struct sampler *sampler,
+                  const struct phase_record *record, const char *wanted)
+{
+    struct text what = TEXT_INIT;
+    bool result = neighbour_moved(card, sampler, record, &what);
+    assert_string_equal(text_string(&what), wanted);
+    text_release(&what);
+    return result;
+}
+
+static const struct sampler no_samples = {.last_ns = 0};
+static const struct phase_record silence = {.hello = ROW_INIT};
+
+static void before_and_after(void **state)
+{
+    (void)state;
+    struct card card = quiet;
+    assert_false(moved(&card, &no_samples, &silence, ""));
+    card.before.used = reading_of(GIB);
+    card.used_after = reading_of(GIB + CARD_TOLERANCE);
+    assert_false(moved(&card, &no_samples, &silence, ""));
+    card.used_after = reading_of(GIB + CARD_TOLERANCE + 1);
+    assert_true(moved(&card, &no_samples, &silence, "1073741824 bytes, 1140850689 after it"));
+    card.foreign_before = reading_of(2 * GIB);
+    card.foreign_after = reading_of(GIB);
+    assert_true(moved(&card, &no_samples, &silence, "2147483648 bytes, 1073741824 after it"));
+    card.shared = true; /* the other rank moves as we do */
+    assert_false(moved(&card, &no_samples, &silence, ""));
+    card = (struct card){.before.used = reading_of(0), .used_after = reading_of(GIB)};
+    assert_false(moved(&card, &no_samples, &silence, ""));
+}
+
+static void taken_and_given_back_between_two_looks(void **state)
+{
+    (void)state;
+    struct card card = quiet;
+    struct sampler sampler = {.last_ns = 0};
+    struct card_sample sample = {.others = reading_of(3 * GIB)};
+    card.foreign_before = card.foreign_after = reading_of(3 * GIB);
+    sampler_take(&sampler, &sample, NULL, 1);
+    assert_false(moved(&card, &sampler, &silence, ""));
+    sample.others = reading_missing();
+    sampler_take(&sampler, &sample, NULL, 2);
+    assert_false(moved(&card, &sampler, &silence, ""));
+    sample.others = reading_of(GIB);
+    sampler_take(&sampler, &sample, NULL, 3);
+    assert_true(moved(&card, &sampler, &silence, "3221225472 bytes, 1073741824 while it ran"));
+    sample.others = reading_of(33 * GIB);
+    sampler_take(&sampler, &sample, NULL, 4);
+    sample.others = reading_of(3 * GIB);
+    sampler_take(&sampler, &sample, NULL, 5);
+    assert_true(moved(&card, &sampler, &silence, "3221225472 bytes, 35433480192 while it ran"));
+    card.foreign_before = reading_missing();
+    assert_false(moved(&card, &sampler, &silence, ""));
+    sampler_release(&sampler);
+}
+
+/* --- what the child itself read --- */
+
+struct told {
+    struct row rows[3];
+    struct phase_record record;
+};
+
+static void start(struct row *row, const char *phase, uint64_t reserved, uint64_t beside)
+{
+    row_set_text(row, COLUMN_phase, phase);
+    row_set_count(row, COLUMN_reserved_start_bytes, reserved);
+    row_set_count(row, COLUMN_device_used_start_bytes, reserved + beside);
+}
+
+static void end(struct row *row, uint64_t reserved, uint64_t beside)
+{
+    row_set_count(row, COLUMN_reserved_end_bytes, reserved);
+    row_set_count(row, COLUMN_device_used_end_bytes, reserved + beside);
+}
+
+static void tell(struct told *told)
+{
+    *told = (struct told){.record = {.hello = ROW_INIT}};
+    start(&told->rows[0], "libraries", 0, BESIDE / 2); /* they are still being loaded */
+    end(&told->rows[0], GIB, BESIDE);
+    start(&told->rows[1], "model_load", GIB, BESIDE);
+    end(&told->rows[1], 20 * GIB, BESIDE + 2097152);
+    start(&told->rows[2], "cold_forward", 20 * GIB, BESIDE + 2097152);
+    row_set_count(&told->record.hello, COLUMN_device_capacity_bytes, CAPACITY);
+    told->record.rows = told->rows;
+    told->record.count = 3;
+}
+
+static void untell(struct told *told)
+{
+    for (size_t i = 0; i < 3; i++)
+        row_release(&told->rows[i]);
+    row_release(&told->record.hello);
+}
+
+static void seen_by_the_child(void **state)
+{
+    (void)state;
+    struct told told;
+    tell(&told);
+    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    end(&told.rows[2], 30 * GIB, BESIDE + 30 * GIB);
+    assert_true(moved(&quiet, &no_samples, &told.record,
+                      "623706112 bytes, 32835960832 cold_forward"));
+    row_clear(&told.rows[2], COLUMN_reserved_end_bytes); /* an allocator without a cache */
+    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    end(&told.rows[2], 30 * GIB, BESIDE - CARD_TOLERANCE - 1);
+    assert_true(moved(&quiet, &no_samples, &told.record,
+                      "623706112 bytes, 556597247 cold_forward"));
+    row_set_text(&told.rows[0], COLUMN_phase, "imports"); /* nobody knows when it is done */
+    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    untell(&told);
+}
+
+static void refused_beside_a_neighbour(void **state)
+{
+    (void)state;
+    struct told told;
+    tell(&told);
+    row_set_count(&told.rows[2], COLUMN_reserved_peak_bytes, 100 * GIB);
+    row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 40 * GIB - BESIDE);
+    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 10 * GIB - BESIDE);
+    assert_true(moved(&quiet, &no_samples, &told.record,
+                      "623706112 bytes, 32835960832 when it was refused"));
+    /* It gave its cache back before it failed: more is free than the peak says, by itself. */
+    row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 70 * GIB);
+    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    untell(&told);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_and_after),
+        cmocka_unit_test(taken_and_given_back_between_two_looks),
+        cmocka_unit_test(seen_by_the_child),
+        cmocka_unit_test(refused_beside_a_neighbour),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
