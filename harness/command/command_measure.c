@@ -96,9 +96,15 @@ static int run(struct command_call *call)
     else if (one_point_study(call, &study, &why) != 0)
         command_log_lines(text_string(&why));
     else {
-        if (study.workload->caution)
-            log_note("%s", study.workload->caution);
-        code = (int)measure(call, &study);
+        struct text notes = TEXT_INIT;
+        bool good = study_look(&study, &notes, &why) == 0;
+        if (notes.length)
+            log_note("%s", text_string(&notes));
+        if (!good)
+            code = refuse(EXIT_FAILURE, text_string(&why));
+        else
+            code = (int)measure(call, &study);
+        text_release(&notes);
         study_release(&study);
     }
     text_release(&why);

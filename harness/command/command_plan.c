@@ -31,7 +31,8 @@ static int plan_study(struct command_call *call, const struct study *study)
     struct plan_view view = {.study = study};
     struct text why = TEXT_INIT;
     int code = EXIT_FAILURE;
-    if (forecast_open(study, options->capacity, &view.forecast, &why) == 0 &&
+    if (study_look(study, &view.notes, &why) == 0 &&
+        forecast_open(study, options->capacity, &view.forecast, &why) == 0 &&
         plan_make(study, view.forecast.ranks, &view.plan, &why) == 0 &&
         forecast_make(study, &view.plan, &view.forecast, &why) == 0) {
         if (options->to.json)
@@ -40,6 +41,7 @@ static int plan_study(struct command_call *call, const struct study *study)
             plan_view_text(&view, &call->out);
         code = EXIT_SUCCESS;
     }
+    text_release(&view.notes);
     forecast_release(&view.forecast);
     plan_release(&view.plan);
     if (code != EXIT_SUCCESS)

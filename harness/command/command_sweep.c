@@ -74,17 +74,19 @@ static int sweep_into(const struct command_call *call, const struct study *study
                                     .say = progress_say,
                                     .progress = progress_show,
                                     .user = &view};
-    struct text why = TEXT_INIT;
+    struct text why = TEXT_INIT, notes = TEXT_INIT;
     enum sweep_outcome outcome = SWEEP_FAILED;
-    if (study->workload->caution)
-        log_note("%s", study->workload->caution);
-    if (options->retry[0] && !options->resume)
+    bool good = study_look(study, &notes, &why) == 0;
+    if (notes.length)
+        log_note("%s", text_string(&notes));
+    if (good && options->retry[0] && !options->resume)
         text_add(&why, "--retry is for --resume");
-    else if (resume_retry_words(options->retry, &request.retry, &why) == 0)
+    else if (good && resume_retry_words(options->retry, &request.retry, &why) == 0)
         outcome = sweep_run(&request, &why);
     progress_end(&view, folder, outcome);
     if (why.length)
         log_error("sweep: %s", text_string(&why));
+    text_release(&notes);
     text_release(&why);
     return (int)outcome;
 }

@@ -3,6 +3,9 @@
 #include "harness/base/json.h"
 #include "kernels/backends.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static struct json *cards_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
@@ -14,6 +17,19 @@ static struct json *cards_json(const struct plan_view *view)
         json_set_reading(object, "allocator_limit_bytes", card->room.limit);
         json_set_text(object, "basis", card->basis);
         json_append(list, object);
+    }
+    return list;
+}
+
+static struct json *notes_json(const char *lines)
+{
+    struct json *list = json_make_array();
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        char *line = xstrndup(lines, length);
+        json_append_text(list, line);
+        free(line);
+        lines += length + (lines[length] == '\n');
     }
     return list;
 }
@@ -148,6 +164,7 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set_text(document, "question", study->question);
     json_set_text(document, "workload", study->workload->name);
     json_set_text(document, "caution", study->workload->caution);
+    json_set(document, "notes", notes_json(text_string(&view->notes)));
     json_set_text(document, "backend", backend_names[study->backend]);
     json_set_count(document, "run_count", view->plan.count);
     json_set_count(document, "point_count", view->forecast.point_count);

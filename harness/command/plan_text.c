@@ -94,8 +94,8 @@ static void add_head(const struct plan_view *view, struct text *out)
     text_addf(out, "study %s: %s\n", study->name, study->question);
     text_addf(out, "workload %s on backend %s\n", study->workload->name,
               backend_names[study->backend]);
-    if (study->workload->caution)
-        text_addf(out, "%s\n", study->workload->caution);
+    if (view->notes.length)
+        text_addf(out, "%s\n", text_string(&view->notes));
     add_cards(view, out);
     const char *points =
         study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";

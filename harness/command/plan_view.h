@@ -8,6 +8,7 @@ struct plan_view {
     const struct study *study;
     struct plan plan;
     struct forecast forecast;
+    struct text notes; /* of study_look */
 };
 void plan_view_text(const struct plan_view *view, struct text *out);
 void plan_view_json(const struct plan_view *view, struct text *out);

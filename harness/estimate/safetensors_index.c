@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define INDEX_NAME "model.safetensors.index.json"
+#define SINGLE_NAME "model.safetensors"
 enum { ISSUES_SHOWN = 20, SHARD_LIMIT = 4096 };
 
 void safetensors_release(struct safetensors *set)
@@ -240,6 +242,18 @@ static void compare_shards(struct gathering *gathering)
     set->tensor_count = kept;
 }
 
+/* Other readers take the single file first: that ours do not is said. */
+static void compare_single(struct gathering *gathering)
+{
+    char *single = xasprintf("%s/" SINGLE_NAME, gathering->folder);
+    struct text *line = NULL;
+    if (shard_find(gathering, SINGLE_NAME) == absent && file_exists(single))
+        line = issue(gathering);
+    if (line)
+        text_add(line, SINGLE_NAME " lies beside the index and is not read");
+    free(single);
+}
+
 /* The stated total is only compared. */
 static void compare_total(struct gathering *gathering, const struct json *root)
 {
@@ -248,12 +262,18 @@ static void compare_total(struct gathering *gathering, const struct json *root)
     uint64_t stated;
     if (metadata && json_is_object(metadata))
         total = json_get(metadata, "total_size");
-    if (!total || json_count(total, &stated) != 0 || stated == gathering->set.bytes)
+    bool count = total && json_count(total, &stated) == 0;
+    if (!total || (count && stated == gathering->set.bytes))
         return;
     struct text *line = issue(gathering);
-    if (line)
-        text_addf(line, "the index states %" PRIu64 " bytes, the shards hold %" PRIu64, stated,
-                  gathering->set.bytes);
+    if (!line)
+        return;
+    text_add(line, INDEX_NAME ": its total_size ");
+    if (count)
+        text_addf(line, "is %" PRIu64 " bytes", stated);
+    else
+        text_add(line, "is not a count");
+    text_addf(line, ", the shards hold %" PRIu64, gathering->set.bytes);
 }
 
 static int gather(struct gathering *gathering, const char *index, const struct json *root,
@@ -271,6 +291,7 @@ static int gather(struct gathering *gathering, const char *index, const struct j
     compare_shards(gathering);
     compare_index(gathering);
     compare_total(gathering, root);
+    compare_single(gathering);
     if (gathering->issue_count > ISSUES_SHOWN)
         text_addf(&gathering->set.issues, "\nand %zu more",
                   gathering->issue_count - ISSUES_SHOWN);
@@ -306,16 +327,15 @@ static int open_index(const char *folder, const char *index, struct safetensors 
 
 int safetensors_open_folder(const char *folder, struct safetensors *out, struct text *why)
 {
-    char *index = xasprintf("%s/model.safetensors.index.json", folder);
-    char *single = xasprintf("%s/model.safetensors", folder);
+    char *index = xasprintf("%s/" INDEX_NAME, folder);
+    char *single = xasprintf("%s/" SINGLE_NAME, folder);
     int result;
     if (file_exists(index)) {
         result = open_index(folder, index, out, why);
     } else if (file_exists(single)) {
         result = safetensors_open_file(single, out, why);
     } else {
-        text_addf(why, "%s: neither model.safetensors nor model.safetensors.index.json",
-                  folder);
+        text_addf(why, "%s: neither " SINGLE_NAME " nor " INDEX_NAME, folder);
         result = -1;
     }
     free(index);

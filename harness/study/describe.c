@@ -51,6 +51,18 @@ struct reading study_ranks(const struct study *study)
     return reading_of(listed);
 }
 
+int study_look(const struct study *study, struct text *notes, struct text *why)
+{
+    const struct workload *workload = study->workload;
+    if (workload->caution)
+        text_add(notes, workload->caution);
+    if (!workload->look)
+        return 0;
+    if (notes->length)
+        text_add_char(notes, '\n');
+    return workload->look(study->options, notes, why);
+}
+
 /* --- the canonical form: what a study means, whatever way it is written in --- */
 
 static void add_canonical(void *user, const char *section, const struct option *option,

@@ -86,6 +86,10 @@ int study_parse(const char *name, const struct text *bytes, const char *const *o
                 size_t count, struct study *study, struct text *errors) MUST_CHECK;
 void study_release(struct study *study);
 
+/* The workload's caution, and what it says of the files that its options name: appends to
+ * `notes` a line each. -1: the files cannot be used, `why` has a line for each fault. */
+int study_look(const struct study *study, struct text *notes, struct text *why) MUST_CHECK;
+
 /* Capacity of rank r on simulated and host devices; missing otherwise. */
 struct reading study_capacity(const struct study *study, uint64_t rank);
 /* On cuda the same key is a limit on the rank's allocator; missing: none. */

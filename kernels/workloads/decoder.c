@@ -268,7 +268,6 @@ static const char *const phases[] = {
 const struct workload workload_decoder = {
     .name = "decoder",
     .summary = "inference of a Llama-like network with a KV cache",
-    .caution = decoder_rule,
     .dimensions = 1u << DIMENSION_batch | 1u << DIMENSION_context | 1u << DIMENSION_width |
                   1u << DIMENSION_sequences | 1u << DIMENSION_generated |
                   1u << DIMENSION_layers,
@@ -276,6 +275,7 @@ const struct workload workload_decoder = {
     .options = decoder_options,
     .options_size = sizeof(struct decoder_options),
     .check = decoder_check,
+    .look = decoder_look,
     .fixed = decoder_fixed,
     .run = run,
     .estimate = decoder_estimate,

@@ -7,8 +7,7 @@
 #include "kernels/ops_decoder.h"
 #include "kernels/workloads/session.h"
 
-/* --- what is asked for (decoder_shape.c)
- * ------------------------------------------------------ */
+/* --- what is asked for (decoder_shape.c) -------------------------------------------- */
 enum kv_layout { KV_STATIC, KV_GROW, KV_PAGED };
 
 /* 0: by the rule, which decoder_rule says in words. */
@@ -27,15 +26,16 @@ extern const char decoder_rule[];
 /* The network of a point: the model's, or by the rule. */
 int decoder_shape(const struct point *point, const struct decoder_options *options,
                   struct model_config *out, struct text *why) MUST_CHECK;
+bool decoder_has_model(const struct decoder_options *options);
 /* The format asked for weights; NULL: that of the computation. */
 const char *decoder_format(const struct decoder_options *options);
 struct reading decoder_fixed(enum dimension dimension, const void *options);
 int decoder_check(const struct point *point, const void *options, struct text *why);
+int decoder_look(const void *options, struct text *notes, struct text *why);
 void decoder_estimate(const struct point *point, int dtype, const void *options,
                       struct reading *weights, struct reading *kv);
 
-/* --- its state
- * -------------------------------------------------------------------------------- */
+/* --- its state ---------------------------------------------------------------------- */
 /* NULL: the network has none. */
 struct decoder_layer {
     struct tensor *input_norm, *qkv, *qkv_bias, *out, *out_bias;
@@ -93,8 +93,7 @@ void decoder_stand_at(struct decoder *decoder, uint64_t position, bool empty);
 void decoder_upload(struct decoder *decoder, uint64_t to, const void *from, uint64_t bytes);
 void decoder_download(struct decoder *decoder, void *to, uint64_t from, uint64_t bytes);
 
-/* --- parts
- * ------------------------------------------------------------------------------------ */
+/* --- parts -------------------------------------------------------------------------- */
 void decoder_load(struct decoder *decoder); /* decoder_weights.c */
 void decoder_unload(struct decoder *decoder);
 void decoder_prompts(struct decoder *decoder); /* decoder_text.c */

@@ -127,7 +127,7 @@ static int check_model_alone(const struct decoder_options *options, struct text 
     return result;
 }
 
-static bool has_model(const struct decoder_options *options)
+bool decoder_has_model(const struct decoder_options *options)
 {
     return options->model && options->model[0];
 }
@@ -136,7 +136,7 @@ int decoder_shape(const struct point *point, const struct decoder_options *optio
                   struct model_config *out, struct text *why)
 {
     struct model_config shape;
-    if (!has_model(options)) {
+    if (!decoder_has_model(options)) {
         by_rule(point, options, &shape);
         if (model_config_check(&shape, why) != 0)
             return -1;
@@ -159,7 +159,8 @@ struct reading decoder_fixed(enum dimension dimension, const void *options)
     struct model_config shape;
     struct text why = TEXT_INIT;
     struct reading value = reading_missing();
-    if (has_model(of) && (dimension == DIMENSION_width || dimension == DIMENSION_layers) &&
+    if (decoder_has_model(of) &&
+        (dimension == DIMENSION_width || dimension == DIMENSION_layers) &&
         model_config_read(of->model, &shape, &why) == 0)
         value = reading_of(dimension == DIMENSION_width ? shape.width : shape.layers);
     text_release(&why);

@@ -1,10 +1,8 @@
 /* decoder_weights.c: every weight of the network, generated or read from a model's folder.
  *
  * Query, key and value stand in one matrix, and so do gate and up: one product each. */
-#include "harness/base/file.h"
-#include "harness/estimate/safetensors.h"
 #include "kernels/host/convert.h"
-#include "kernels/workloads/decoder.h"
+#include "kernels/workloads/decoder_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,10 +42,10 @@ struct part {
 
 struct loading {
     struct decoder *decoder;
-    struct safetensors files;
-    bool read;    /* from files, else generated */
-    bool *taken;  /* tensors of the files that were used */
-    void *narrow; /* CHUNK elements as they go to the device */
+    const struct model_config *shape;
+    struct decoder_files files;
+    struct decoder_files *compared; /* they are only told what is needed; NULL: it is loaded */
+    void *narrow;                   /* CHUNK elements as they go to the device */
     float *wide;
 };
 
@@ -60,30 +58,6 @@ static void full_name(char name[128], const char *part, uint64_t layer)
         snprintf(name, 128, "model.layers.%" PRIu64 ".%s", layer, part);
 }
 
-static const struct safetensors_tensor *find(struct loading *loading, const char *name,
-                                             uint64_t rows, uint64_t features)
-{
-    struct session *session = loading->decoder->session;
-    const struct safetensors_tensor *found = safetensors_find(&loading->files, name);
-    size_t rank = features ? 2 : 1;
-    if (!found) {
-        session_fail(session, STATUS_error, "%s: tensor %s is missing",
-                     loading->decoder->options->model, name);
-        return NULL;
-    }
-    if (found->rank == rank && found->shape[0] == rows &&
-        (rank == 1 || found->shape[1] == features))
-        return found;
-    struct text shape = TEXT_INIT;
-    safetensors_add_shape(found, &shape);
-    session_fail(session, STATUS_error,
-                 "%s: tensor %s has shape %s, the network needs [%" PRIu64 "%s%.0" PRIu64 "]",
-                 loading->decoder->options->model, name, text_string(&shape), rows,
-                 features ? ", " : "", features);
-    text_release(&shape);
-    return NULL;
-}
-
 /* As stored where that is the dtype computed in, else through float32. */
 static int fetch(struct loading *loading, const struct safetensors_tensor *from, uint64_t first,
                  uint64_t count, struct text *why)
@@ -93,24 +67,20 @@ static int fetch(struct loading *loading, const struct safetensors_tensor *from,
                                                   [DTYPE_bfloat16] = SAFETENSORS_BF16};
     enum dtype dtype = loading->decoder->dtype;
     if (from->dtype == same[dtype])
-        return safetensors_read(&loading->files, from, first, count, loading->narrow, why);
+        return safetensors_read(&loading->files.set, from, first, count, loading->narrow, why);
     int result =
-        safetensors_read_float(&loading->files, from, first, count, loading->wide, why);
+        safetensors_read_float(&loading->files.set, from, first, count, loading->wide, why);
     struct array to = {(uint64_t)(uintptr_t)loading->narrow, dtype};
     if (result == 0)
         host_store(to, 0, count, loading->wide);
     return result;
 }
 
-static void read_part(struct loading *loading, struct array to, const char *name, uint64_t rows,
-                      uint64_t features)
+static void read_part(struct loading *loading, struct array to, const char *name)
 {
     struct session *session = loading->decoder->session;
-    const struct safetensors_tensor *from = find(loading, name, rows, features);
+    const struct safetensors_tensor *from = safetensors_find(&loading->files.set, name);
     struct text why = TEXT_INIT;
-    if (!from)
-        return;
-    loading->taken[from - loading->files.tensors] = true;
     for (uint64_t at = 0; at < from->elements && session_math(session); at += CHUNK) {
         uint64_t count = from->elements - at < CHUNK ? from->elements - at : CHUNK;
         if (fetch(loading, from, at, count, &why) != 0)
@@ -157,17 +127,23 @@ static struct tensor *weight(struct loading *loading, uint64_t layer, uint64_t f
                              const struct part *parts, size_t count)
 {
     struct decoder *decoder = loading->decoder;
+    char name[128];
     uint64_t rows = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         rows += parts[i].rows;
+        full_name(name, parts[i].name, layer);
+        if (loading->compared)
+            decoder_files_need(loading->compared, name, parts[i].rows, features);
+    }
+    if (loading->compared)
+        return NULL;
     struct tensor *tensor = session_tensor(decoder->session, parts[0].name, TAG_weights,
                                            decoder->dtype, (struct shape){{rows, features}});
     struct array to = tensor->array;
     for (size_t i = 0; i < count && session_works(decoder->session); i++) {
-        char name[128];
         full_name(name, parts[i].name, layer);
-        if (loading->read)
-            read_part(loading, to, name, parts[i].rows, features);
+        if (loading->files.there)
+            read_part(loading, to, name);
         else
             make_part(loading, to, &parts[i], layer, features);
         to = array_at(to, parts[i].rows * (features ? features : 1));
@@ -179,10 +155,9 @@ static struct tensor *weight(struct loading *loading, uint64_t layer, uint64_t f
     weight(loading, layer, features, (const struct part[]){__VA_ARGS__},                       \
            sizeof((const struct part[]){__VA_ARGS__}) / sizeof(struct part))
 
-static void load_layer(struct loading *loading, uint64_t l)
+static void load_layer(struct loading *loading, uint64_t l, struct decoder_layer *layer)
 {
-    const struct model_config *shape = &loading->decoder->shape;
-    struct decoder_layer *layer = &loading->decoder->weights.layers[l];
+    const struct model_config *shape = loading->shape;
     uint64_t width = shape->width, inner = shape->intermediate;
     uint64_t q = shape->heads * shape->head_dim, kv = shape->kv_heads * shape->head_dim;
     layer->input_norm = WEIGHT(loading, l, 0, {"input_layernorm.weight", TENSOR_ones, width});
@@ -209,87 +184,69 @@ static void load_layer(struct loading *loading, uint64_t l)
     layer->down_bias = WEIGHT(loading, l, 0, {"mlp.down_proj.bias", TENSOR_down_bias, width});
 }
 
-/* A tensor that nothing asked for would make another network: it is named. Of tied matrices the
- * file may hold both, and old files hold the rotary frequencies. */
-static void check_all_taken(struct loading *loading)
+static void load_all(struct loading *loading, struct decoder_weights *weights)
 {
-    const struct decoder *decoder = loading->decoder;
-    for (size_t i = 0; i < loading->files.tensor_count; i++) {
-        const char *name = loading->files.tensors[i].name;
-        size_t length = strlen(name);
-        bool frequencies = length > 8 && strcmp(name + length - 8, "inv_freq") == 0;
-        bool tied = decoder->shape.tied_embeddings && strcmp(name, "lm_head.weight") == 0;
-        if (loading->taken[i] || frequencies || tied)
-            continue;
-        struct text shown = TEXT_INIT;
-        text_add_escaped(&shown, name, length, 120);
-        session_fail(decoder->session, STATUS_error,
-                     "%s: tensor %s belongs to no part of %s as config.json describes it",
-                     decoder->options->model, text_string(&shown), decoder->shape.architecture);
-        text_release(&shown);
-        return;
-    }
-}
-
-/* A folder without weights (config.json alone) gets generated ones of that shape. */
-static void open_files(struct loading *loading)
-{
-    struct decoder *decoder = loading->decoder;
-    const char *folder = decoder->options->model;
-    struct text why = TEXT_INIT;
-    if (!folder || !folder[0])
-        return;
-    char *single = xasprintf("%s/model.safetensors", folder);
-    char *index = xasprintf("%s/model.safetensors.index.json", folder);
-    if (file_exists(single) || file_exists(index)) {
-        loading->read = safetensors_open_folder(folder, &loading->files, &why) == 0;
-        if (!loading->read)
-            session_fail(decoder->session, STATUS_error, "%s", text_string(&why));
-        else if (!loading->files.complete)
-            session_fail(decoder->session, STATUS_error, "%s: index and shards disagree: %s",
-                         folder, text_string(&loading->files.issues));
-        loading->taken = xcalloc(loading->files.tensor_count + 1, sizeof(bool));
-    } else {
-        session_warn(decoder->session, "weights are generated: the model's folder holds none");
-    }
-    free(single);
-    free(index);
-    text_release(&why);
-}
-
-static void load_all(struct loading *loading)
-{
-    struct decoder *decoder = loading->decoder;
-    const struct model_config *shape = &decoder->shape;
-    struct decoder_weights *weights = &decoder->weights;
+    const struct model_config *shape = loading->shape;
     const uint64_t none = UINT64_MAX;
+    weights->layers = xcalloc(shape->layers, sizeof(struct decoder_layer));
     weights->embedding =
         WEIGHT(loading, none, shape->width,
                {"model.embed_tokens.weight", TENSOR_embedding, shape->vocabulary});
-    for (uint64_t l = 0; l < shape->layers && session_works(decoder->session); l++)
-        load_layer(loading, l);
+    for (uint64_t l = 0; l < shape->layers; l++)
+        if (loading->compared || session_works(loading->decoder->session))
+            load_layer(loading, l, &weights->layers[l]);
     weights->norm = WEIGHT(loading, none, 0, {"model.norm.weight", TENSOR_ones, shape->width});
     weights->head = shape->tied_embeddings
                         ? weights->embedding
                         : WEIGHT(loading, none, shape->width,
-                                 {"lm_head.weight", TENSOR_head, shape->vocabulary});
-    if (loading->read && session_works(decoder->session))
-        check_all_taken(loading);
+                                 {DECODER_HEAD, TENSOR_head, shape->vocabulary});
+}
+
+void decoder_weights_need(struct decoder_files *files)
+{
+    struct loading loading = {.shape = files->shape, .compared = files};
+    struct decoder_weights none;
+    load_all(&loading, &none);
+    free(none.layers);
+}
+
+/* A row has one line for each. */
+static void join_lines(const struct text *lines, struct text *out)
+{
+    for (const char *at = text_string(lines); *at;) {
+        size_t length = strcspn(at, "\n");
+        bool opens = out->length && out->data[out->length - 1] == ':';
+        text_addf(out, "%s%.*s", opens ? " " : out->length ? "; " : "", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
+static void open_files(struct loading *loading)
+{
+    struct decoder *decoder = loading->decoder;
+    struct text why = TEXT_INIT, line = TEXT_INIT;
+    bool good =
+        decoder_files_open(decoder->options, loading->shape, &loading->files, &why) == 0;
+    join_lines(good ? &loading->files.odd : &why, &line);
+    if (!good)
+        session_fail(decoder->session, STATUS_error, "%s", text_string(&line));
+    else if (line.length)
+        session_warn(decoder->session, text_string(&line));
+    text_release(&why);
+    text_release(&line);
 }
 
 void decoder_load(struct decoder *decoder)
 {
-    struct loading loading = {.decoder = decoder};
-    decoder->weights.layers = xcalloc(decoder->shape.layers, sizeof(struct decoder_layer));
+    struct loading loading = {.decoder = decoder, .shape = &decoder->shape};
     if (session_math(decoder->session)) {
         loading.narrow = xmalloc(CHUNK * dtype_bytes(decoder->dtype));
         loading.wide = xmalloc(CHUNK * sizeof(float));
     }
-    open_files(&loading);
-    if (session_works(decoder->session))
-        load_all(&loading);
-    safetensors_release(&loading.files);
-    free(loading.taken);
+    if (decoder_has_model(decoder->options))
+        open_files(&loading);
+    load_all(&loading, &decoder->weights);
+    decoder_files_release(&loading.files);
     free(loading.narrow);
     free(loading.wide);
 }

@@ -1,0 +1,196 @@
+#include "kernels/workloads/decoder_files.h"
+#include "harness/base/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAULTS_SHOWN = 20 };
+
+/* --- faults ------------------------------------------------------------------------------- */
+
+/* Starts a line of the list, NULL past the number shown. */
+static struct text *fault(struct decoder_files *files)
+{
+    files->fault_count++;
+    if (files->fault_count > FAULTS_SHOWN)
+        return NULL;
+    text_add(files->faults, files->faults->length ? "\n" : "");
+    return files->faults;
+}
+
+/* "FILE: tensor NAME" */
+static struct text *fault_of(struct decoder_files *files,
+                             const struct safetensors_tensor *tensor)
+{
+    struct text *line = fault(files);
+    if (!line)
+        return NULL;
+    text_addf(line, "%s: tensor ", files->set.files[tensor->file].path);
+    text_add_escaped(line, tensor->name, strlen(tensor->name), 120);
+    return line;
+}
+
+static void is_missing(struct decoder_files *files, const char *name)
+{
+    struct text *line = fault(files);
+    if (line)
+        text_addf(line, "%s: tensor %s is missing%s", files->options->model, name,
+                  strcmp(name, DECODER_HEAD) == 0
+                      ? ", and config.json does not tie it to the embedding"
+                      : "");
+}
+
+void decoder_files_need(struct decoder_files *files, const char *name, uint64_t rows,
+                        uint64_t features)
+{
+    const struct safetensors_tensor *found = safetensors_find(&files->set, name);
+    size_t rank = features ? 2 : 1;
+    struct text *line;
+    if (!found) {
+        is_missing(files, name);
+        return;
+    }
+    files->taken[found - files->set.tensors] = true;
+    if (found->rank != rank || found->shape[0] != rows ||
+        (rank == 2 && found->shape[1] != features)) {
+        line = fault_of(files, found);
+        if (line) {
+            text_add(line, " has shape ");
+            safetensors_add_shape(found, line);
+            text_addf(line, ", the network needs [%" PRIu64, rows);
+            if (rank == 2)
+                text_addf(line, ", %" PRIu64, features);
+            text_add_char(line, ']');
+        }
+    } else if (found->dtype != SAFETENSORS_F32 && found->dtype != SAFETENSORS_F16 &&
+               found->dtype != SAFETENSORS_BF16) {
+        line = fault_of(files, found);
+        if (line)
+            text_addf(line, ": weights of dtype %s cannot be computed with",
+                      safetensors_dtype_name(found->dtype));
+    }
+}
+
+/* A tensor that nothing asked for would make another network: it is named. Of tied matrices the
+ * file may hold both, and old files hold the rotary frequencies. */
+static void compare_rest(struct decoder_files *files)
+{
+    for (size_t i = 0; i < files->set.tensor_count; i++) {
+        const struct safetensors_tensor *tensor = &files->set.tensors[i];
+        size_t length = strlen(tensor->name);
+        bool frequencies = length > 8 && strcmp(tensor->name + length - 8, "inv_freq") == 0;
+        bool tied = files->shape->tied_embeddings && strcmp(tensor->name, DECODER_HEAD) == 0;
+        if (files->taken[i] || frequencies || tied)
+            continue;
+        struct text *line = fault_of(files, tensor);
+        if (line)
+            text_addf(line, " belongs to no part of %s as config.json describes it",
+                      files->shape->architecture);
+    }
+}
+
+static int compare(struct decoder_files *files, struct text *why)
+{
+    files->taken = xcalloc(files->set.tensor_count + 1, sizeof *files->taken);
+    files->faults = why;
+    decoder_weights_need(files);
+    compare_rest(files);
+    if (files->fault_count > FAULTS_SHOWN)
+        text_addf(why, "\nand %zu more", files->fault_count - FAULTS_SHOWN);
+    free(files->taken);
+    files->taken = NULL;
+    return files->fault_count ? -1 : 0;
+}
+
+/* --- the folder --------------------------------------------------------------------------- */
+
+static void add_oddities(struct decoder_files *files)
+{
+    const struct safetensors_tensor *head = safetensors_find(&files->set, DECODER_HEAD);
+    text_add(&files->odd, text_string(&files->set.issues));
+    if (head && files->shape->tied_embeddings)
+        text_addf(&files->odd,
+                  "%s%s: tensor " DECODER_HEAD " is not used: config.json ties the head to the "
+                  "embedding",
+                  files->odd.length ? "\n" : "", files->set.files[head->file].path);
+}
+
+/* A folder without weights (config.json alone) gets generated ones of that shape. */
+static bool has_weights(const char *folder)
+{
+    char *single = xasprintf("%s/model.safetensors", folder);
+    char *index = xasprintf("%s/model.safetensors.index.json", folder);
+    bool there = file_exists(single) || file_exists(index);
+    free(single);
+    free(index);
+    return there;
+}
+
+int decoder_files_open(const struct decoder_options *options, const struct model_config *shape,
+                       struct decoder_files *files, struct text *why)
+{
+    *files = (struct decoder_files){.options = options, .shape = shape};
+    files->there = has_weights(options->model);
+    if (!files->there) {
+        text_add(&files->odd, "weights are generated: the model's folder holds none");
+        return 0;
+    }
+    if (safetensors_open_folder(options->model, &files->set, why) != 0)
+        return -1;
+    if (!files->set.complete) {
+        text_addf(why, "%s: index and shards disagree:\n%s", options->model,
+                  text_string(&files->set.issues));
+        return -1;
+    }
+    add_oddities(files);
+    return compare(files, why);
+}
+
+void decoder_files_release(struct decoder_files *files)
+{
+    safetensors_release(&files->set);
+    text_release(&files->odd);
+}
+
+/* --- before a study runs ------------------------------------------------------------------ */
+
+static void add_model(const struct decoder_files *files, struct text *notes)
+{
+    const struct model_config *shape = files->shape;
+    text_addf(notes,
+              "decoder of %s: %s, width %" PRIu64 ", %" PRIu64 " layers, %" PRIu64
+              " heads and %" PRIu64 " key-value heads of %" PRIu64 ", intermediate %" PRIu64
+              ", vocabulary %" PRIu64 ": %" PRIu64 " parameters",
+              files->options->model, shape->architecture, shape->width, shape->layers,
+              shape->heads, shape->kv_heads, shape->head_dim, shape->intermediate,
+              shape->vocabulary, model_config_parameters(shape));
+    if (files->there)
+        text_addf(notes, ", read from %zu file%s", files->set.file_count,
+                  files->set.file_count == 1 ? "" : "s");
+    if (shape->notes[0])
+        text_addf(notes, "\nconfig.json: %s", shape->notes);
+    for (const char *at = text_string(&files->odd); *at;) {
+        size_t length = strcspn(at, "\n");
+        text_addf(notes, "\nwarning: %.*s", (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+}
+
+int decoder_look(const void *options, struct text *notes, struct text *why)
+{
+    const struct decoder_options *of = options;
+    struct model_config shape;
+    struct decoder_files files;
+    if (!decoder_has_model(of)) {
+        text_add(notes, decoder_rule);
+        return 0;
+    }
+    if (model_config_read(of->model, &shape, why) != 0)
+        return -1;
+    int result = decoder_files_open(of, &shape, &files, why);
+    if (result == 0)
+        add_model(&files, notes);
+    decoder_files_release(&files);
+    return result;
+}
