@@ -2,8 +2,10 @@
  *
  *     cuda_card start
  *         cuInit and a context on device 0: "INIT CONTEXT COUNT", two times in ns and the
- * number of visible devices cuda_card hold ORDINAL BYTES FILE holds memory on one card, writes
- * its UUID into FILE, and lets go when standard input ends or after 200 seconds
+ *         number of visible devices
+ *     cuda_card hold ORDINAL BYTES FILE
+ *         holds memory on one card, as soon as there is room for it, and then writes the
+ *         card's UUID into FILE; lets go when standard input ends, and after 200 seconds
  *
  * Built by the scripts that use it: cc cuda_card.c -ldl */
 #include <dlfcn.h>
@@ -13,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define OUT_OF_MEMORY 2 /* of the driver's error codes */
 
 struct cuda {
     int (*init)(unsigned int);
@@ -104,9 +108,12 @@ static int hold(const struct cuda *cuda, int ordinal, uint64_t bytes, const char
     need("cuDeviceGetUuid", cuda->uuid(uuid, device));
     need("the context", cuda->retain(&context, device));
     need("cuCtxSetCurrent", cuda->current(context));
-    need("cuMemAlloc", cuda->alloc(&memory, bytes));
-    tell(path, uuid);
     alarm(200); /* whatever becomes of whoever started us */
+    int code;
+    while ((code = cuda->alloc(&memory, bytes)) == OUT_OF_MEMORY)
+        usleep(200);
+    need("cuMemAlloc", code);
+    tell(path, uuid);
     while (read(0, &byte, 1) > 0)
         ;
     need("cuMemFree", cuda->free(memory));

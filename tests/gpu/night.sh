@@ -67,16 +67,54 @@ echo "killed in $(cell killed r-batch-1000-t1 run failed_phase), the next run wi
     "$(cell killed r-batch-1190-t1 warm_forward allocated_peak_bytes) bytes fitted; used before it" \
     "$(cell killed r-batch-1190-t1 context device_used_before_bytes)"
 
-study neighbour 100 '[sweep batch]' 'values = 400, 1400' > neighbour.ini
-"$bin/highwater" sweep neighbour.ini --set launch.settle=3s --results neighbour 2> neighbour.err &
+# hold FILE: 30 GB as soon as there is room for them; $holder lets go when it is killed.
+hold() {
+    rm -f "$1"
+    sleep 200 | ./cuda_card hold 0 30000000000 "$1" &
+    holder=$!
+}
+until_held() {
+    tries=0
+    until [ -s "$1" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || fail "the neighbour never had its 30 GB"
+        sleep 0.1
+    done
+}
+moved='use of the card by others moved during the run'
+
+# A neighbour comes and goes while a run has room for both: it fits, and says what was beside it.
+study beside 60 '[sweep batch]' 'values = 400' > beside.ini
+"$bin/highwater" sweep beside.ini --results beside 2> beside.err &
 driver=$!
 until_used 30000
-sleep 30 | ./cuda_card hold 0 30000000000 held &
-holder=$!
-wait $driver || true
-kill $holder 2> /dev/null || true
-"$HIGHWATER_TEST_BIN/cells" neighbour/rows.csv value,status,fits,failed_phase,warning,foreign_start_bytes,foreign_end_bytes phase=run
-status=$(cell neighbour r-batch-1400-t1 run status)
-[ "$status" != ok ] || fail "1400 beside 30 GB of a neighbour cannot fit"
-[ "$(cell neighbour r-batch-1400-t1 run fits)" != yes ] || fail "it was called a fit"
-cat neighbour/events.log | tail -n 8
+hold held
+until_held held
+sleep 1
+kill $holder
+wait $driver || fail "beside: exit $?: $(cat beside.err)"
+"$HIGHWATER_TEST_BIN/cells" beside/rows.csv status,fits,foreign_start_bytes,foreign_end_bytes,wall_ns,warning phase=run
+[ "$(cell beside r-batch-400-t1 run fits)" = yes ] || fail "it did not fit beside 30 GB"
+cell beside r-batch-400-t1 run warning | grep -q "$moved" || fail "nobody saw the neighbour"
+
+# One takes the room between two repeats of the first probe: its refusal decides nothing, the next
+# one waits for a clean card, and the boundary is the one that was found alone.
+study taken 20 '[boundary batch]' 'from = 1' 'to = 4096' 'confirm = 2' > taken.ini
+"$bin/highwater" sweep taken.ini --set device.empty_cache=between-repeats --results taken 2> taken.err &
+driver=$!
+until_used 100000
+hold held
+until_held held
+sleep 6
+kill $holder
+wait $driver || fail "taken: exit $?: $(cat taken.err)"
+"$HIGHWATER_TEST_BIN/cells" taken/rows.csv value,trial,status,fits,failed_phase,refused_by,foreign_start_bytes,foreign_end_bytes,warning phase=run
+first=$("$HIGHWATER_TEST_BIN/cells" taken/rows.csv run phase=run | head -n 1)
+[ "$(cell taken "$first" run status)" = dirty ] || fail "$first: $(cell taken "$first" run status)"
+[ -z "$(cell taken "$first" run fits)" ] || fail "$first was judged"
+[ "$(cell taken "$first" run refused_by)" = device ] || fail "$first was not refused"
+cell taken "$first" run warning | grep -q "$moved" || fail "nobody saw the neighbour"
+answer() { grep -o 'fits [0-9]* ([^)]*), fails [0-9]* ([^)]*)' "$1/events.log" | tail -n 1; }
+grep boundary taken/events.log | tail -n 1
+[ "$(answer edge)" = "$(answer taken)" ] && [ -n "$(answer edge)" ] ||
+    fail "alone: $(answer edge); beside a neighbour: $(answer taken)"
