@@ -43,23 +43,6 @@ static int add_boundaries(const char *folder, struct text *out, struct text *why
     return 0;
 }
 
-/* sweep names the folder of a study of which nothing was observed after the backend. */
-static void add_missing(const char *folder, struct text *why)
-{
-    static const char *const backends[] = {"simulated", "host"};
-    size_t length = strlen(folder);
-    text_addf(why, "%s: %s", folder,
-              file_exists(folder) ? "no rows.csv in it" : "there is no such folder");
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        char *other = xasprintf("%.*s.%s", (int)length, folder, backends[i]);
-        if (file_exists(other))
-            text_addf(why, "; there is %s", other);
-        free(other);
-    }
-}
-
 /* What the table is called: inside the folder, or it itself; NULL, with a reason. */
 static char *find_table(const char *path, struct text *why)
 {
@@ -70,7 +53,7 @@ static char *find_table(const char *path, struct text *why)
     free(inside);
     if (stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode))
         return xstrdup(path);
-    add_missing(path, why);
+    folder_add_missing(path, "rows.csv", why);
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "harness/command/folder_view.h"
 
+#include "harness/base/file.h"
 #include "harness/launch/resume.h"
 
 #include <stdlib.h>
@@ -83,11 +84,34 @@ static int look(struct folder_view *view, struct text *why)
     return 0;
 }
 
+void folder_add_missing(const char *folder, const char *file, struct text *why)
+{
+    static const char *const backends[] = {"simulated", "host"};
+    size_t length = strlen(folder);
+    text_addf(why, "%s: ", folder);
+    if (file_exists(folder))
+        text_addf(why, "no %s in it", file);
+    else
+        text_add(why, "there is no such folder");
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        char *other = xasprintf("%.*s.%s", (int)length, folder, backends[i]);
+        if (file_exists(other))
+            text_addf(why, "; there is %s", other);
+        free(other);
+    }
+}
+
 int folder_view_open(struct folder_view *view, const char *folder, struct text *why)
 {
     char *frozen = xasprintf("%s/study.ini", folder);
     struct folder_view opened = {.folder = folder};
-    int result = study_read(frozen, NULL, 0, &opened.study, why);
+    int result = -1;
+    if (file_exists(frozen))
+        result = study_read_frozen(frozen, &opened.study, why);
+    else
+        folder_add_missing(folder, "study.ini", why);
     free(frozen);
     if (result != 0)
         return -1;

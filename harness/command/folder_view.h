@@ -24,5 +24,8 @@ struct folder_view {
 /* -1: no results folder of ours. */
 int folder_view_open(struct folder_view *view, const char *folder, struct text *why) MUST_CHECK;
 void folder_view_close(struct folder_view *view);
+/* Why `file` is not there: "FOLDER: there is no such folder; there is FOLDER.host". sweep names
+ * the folder of a study of which nothing was observed after the backend. */
+void folder_add_missing(const char *folder, const char *file, struct text *why);
 
 #endif

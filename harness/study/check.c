@@ -286,5 +286,4 @@ void study_check(const struct document *document, struct study *study,
     }
     check_allocator(&check);
     text_release(&check.list);
-    study_check_points(document, study, complaints);
 }

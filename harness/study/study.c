@@ -123,8 +123,8 @@ void document_read(const struct text *bytes, struct document *document,
     document_check_duplicates(document, complaints);
 }
 
-int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
-                size_t count, struct study *study, struct text *errors)
+static int parse(const char *name, const struct text *bytes, const char *const *overrides,
+                 size_t count, bool was_checked, struct study *study, struct text *errors)
 {
     if (bytes->length > STUDY_FILE_LIMIT) {
         text_addf(errors, "%s:1: file of %zu bytes: at most %zu can be read", name,
@@ -139,6 +139,8 @@ int study_parse(const char *name, const struct text *bytes, const char *const *o
     document_read(&frozen.bytes, &document, &complaints);
     study_fill(&document, &result, &complaints);
     study_check(&document, &result, &complaints);
+    if (!was_checked)
+        study_check_points(&document, &result, &complaints);
     document_release(&document);
     int outcome = complaints.count > 0 ? -1 : 0;
     if (outcome == 0) {
@@ -155,13 +157,30 @@ int study_parse(const char *name, const struct text *bytes, const char *const *o
     return outcome;
 }
 
-int study_read(const char *path, const char *const *overrides, size_t count,
-               struct study *study, struct text *errors)
+static int read_file(const char *path, const char *const *overrides, size_t count,
+                     bool was_checked, struct study *study, struct text *errors)
 {
     struct text bytes = TEXT_INIT;
     int outcome = file_read(path, STUDY_FILE_LIMIT, &bytes, errors);
     if (outcome == 0)
-        outcome = study_parse(path, &bytes, overrides, count, study, errors);
+        outcome = parse(path, &bytes, overrides, count, was_checked, study, errors);
     text_release(&bytes);
     return outcome;
+}
+
+int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
+                size_t count, struct study *study, struct text *errors)
+{
+    return parse(name, bytes, overrides, count, false, study, errors);
+}
+
+int study_read(const char *path, const char *const *overrides, size_t count,
+               struct study *study, struct text *errors)
+{
+    return read_file(path, overrides, count, false, study, errors);
+}
+
+int study_read_frozen(const char *path, struct study *study, struct text *errors)
+{
+    return read_file(path, NULL, 0, true, study, errors);
 }

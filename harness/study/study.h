@@ -84,6 +84,9 @@ int study_read(const char *path, const char *const *overrides, size_t count,
 /* The same from memory; `name` stands for the file in messages. */
 int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
                 size_t count, struct study *study, struct text *errors) MUST_CHECK;
+/* The study.ini of a results folder, which was checked when the folder was made: the files that
+ * it names may have gone since, so its points are not checked again. */
+int study_read_frozen(const char *path, struct study *study, struct text *errors) MUST_CHECK;
 void study_release(struct study *study);
 
 /* The workload's caution, and what it says of the files that its options name: appends to

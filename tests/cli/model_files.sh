@@ -45,6 +45,12 @@ hasnt out warning
 expect 0 sweep study.ini $sweep_consent
 has err "decoder of m: "
 hasnt err "$rule"
+# its results can be read when the model has gone, or from another folder
+mv m gone
+expect 0 status results/model.simulated
+has out "1 fitted"
+expect 0 report results/model.simulated
+mv gone m
 expect 0 plan study.ini --set decoder.model=
 has out "$rule"
 # shellcheck disable=SC2086

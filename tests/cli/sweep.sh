@@ -96,9 +96,13 @@ is_empty out
 has err "nowhere: there is no such folder"
 expect 1 report results/small
 has err "results/small: there is no such folder; there is results/small.simulated"
+expect 1 status results/small
+has err "results/small: there is no such folder; there is results/small.simulated"
 mkdir results/small
 expect 1 report results/small/
 has err "results/small/: no rows.csv in it; there is results/small.simulated"
+expect 1 status results/small/
+has err "results/small/: no study.ini in it; there is results/small.simulated"
 rmdir results/small
 : >empty.csv
 expect 1 report empty.csv
