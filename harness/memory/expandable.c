@@ -58,7 +58,8 @@ static struct piece *find_room(const struct shelf *shelf, uint64_t size)
     return NULL;
 }
 
-/* Pages are created one by one; when one is refused, those of this call are given back. */
+/* Pages are created one by one; when one is refused, those of this call are given back, and
+ * what is free then is what was free for the request. */
 static enum outcome map_pages(struct caching *c, const struct want *want, uint64_t address,
                               uint64_t bytes)
 {
@@ -68,11 +69,11 @@ static enum outcome map_pages(struct caching *c, const struct want *want, uint64
         const enum outcome outcome = device->ops->paging->map(device, address + done, page);
         if (outcome == OUTCOME_OK)
             continue;
-        refusal_by_device(want->refusal, device, outcome, bytes);
         while (done) {
             done -= page;
             device->ops->paging->unmap(device, address + done, page);
         }
+        refusal_by_device(want->refusal, device, outcome, bytes);
         return outcome;
     }
     return OUTCOME_OK;

@@ -155,6 +155,9 @@ static void earlier_maps_stay(void **state)
     assert_int_equal(stage.heard.events[1].address, base + 40 * MIB);
     assert_int_equal(stage.heard.events[1].bytes, 40 * MIB);
     assert_int_equal(reserved(&stage), 40 * MIB);
+    /* two of the four pages could be had, and are no longer when it is asked what is free */
+    assert_int_equal(refusal.bytes, 80 * MIB);
+    assert_int_equal(refusal.free.value, 50 * MIB);
     allocator_free(stage.allocator, &a);
     allocator_free(stage.allocator, &b);
     clear(&stage);
