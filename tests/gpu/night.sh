@@ -7,7 +7,7 @@ total=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits 2> /de
 [ "${total:-0}" -ge 130000 ] || { echo "skipped: no device of 130 GB"; exit 77; }
 cc -O2 -o cuda_card "$HIGHWATER_SOURCE/tests/bench/cuda_card.c" -ldl
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-driver=
+driver= on_card=
 fail() { echo "FAILED $*"; [ -z "$driver" ] || kill "$driver"; exit 1; }
 # cell FOLDER RUN PHASE COLUMN: of the first such row
 cell() {
@@ -54,6 +54,13 @@ runs=$("$HIGHWATER_TEST_BIN/cells" edge/rows.csv fits phase=run | wc -l)
 echo "boundary: $runs runs"
 [ "$runs" -le 30 ] || fail "too many probes"
 
+# What was found holds for plain runs too, each time. (case 57)
+fit=$("$HIGHWATER_TEST_BIN/cells" edge/rows.csv value phase=run fits=yes | sort -n | tail -n 1)
+study plain 1 '[sweep batch]' "values = $fit" > plain.ini
+"$bin/highwater" sweep plain.ini --set study.trials=3 --results plain 2> plain.err || fail "plain: exit $?"
+[ "$("$HIGHWATER_TEST_BIN/cells" plain/rows.csv value phase=run fits=yes | wc -l)" = 3 ] ||
+    fail "$fit was found to fit and does not: $(cat plain.err)"
+
 study killed 40 '[sweep batch]' 'values = 1000, 1190' > killed.ini
 "$bin/highwater" sweep killed.ini --results killed 2> killed.err &
 driver=$!
@@ -88,6 +95,12 @@ study beside 60 '[sweep batch]' 'values = 400' > beside.ini
 "$bin/highwater" sweep beside.ini --results beside 2> beside.err &
 driver=$!
 until_used 30000
+# The observers are not on the card that they observe. (cases 33, N2)
+for pid in $(nvidia-smi --query-compute-apps=pid --format=csv,noheader); do
+    [ "$(cat "/proc/$pid/comm")" = highwater-workl ] || fail "on the card: $(cat "/proc/$pid/comm")"
+    on_card=$pid
+done
+[ -n "$on_card" ] || fail "nobody is on the card"
 hold held
 until_held held
 sleep 1
