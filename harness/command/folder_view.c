@@ -48,7 +48,7 @@ static int count_places(struct folder_view *view, struct text *why)
     if (results_look(view->folder, NULL, &done, NULL, why) != 0)
         return -1;
     for (size_t i = 0; i < done.count; i++) {
-        uint64_t place = plan_place(done.runs[i].name);
+        uint64_t place = plan_place(run_set_name(&done, i));
         view->places = place > view->places ? place : view->places;
     }
     run_set_release(&done);
@@ -58,13 +58,14 @@ static int count_places(struct folder_view *view, struct text *why)
 static int look(struct folder_view *view, struct text *why)
 {
     const struct results_listener listener = {.run = hear_run, .user = view};
-    struct plan_run probe;
+    struct plan_run run;
     if (count_places(view, why) != 0 ||
         results_look(view->folder, &listener, &view->done, &view->damage, why) != 0 ||
         plan_make(&view->study, view->places, &view->plan, why) != 0)
         return -1;
     for (size_t i = 0; i < view->plan.count; i++) {
-        const struct run_record *record = run_set_find(&view->done, view->plan.runs[i].name);
+        plan_run_at(&view->plan, i, &run);
+        const struct run_record *record = run_set_find(&view->done, run.name);
         if (record != NULL && (record->statuses & RESUME_ALWAYS) == 0)
             count(view, record->statuses);
         else
@@ -72,7 +73,7 @@ static int look(struct folder_view *view, struct text *why)
     }
     if (view->probes.study == NULL)
         probes_open(&view->probes, &view->study, view->places, NULL);
-    if (probes_next(&view->probes, &view->done, &probe))
+    if (probes_next(&view->probes, &view->done, &run))
         view->left += (size_t)probes_left(&view->probes);
     view->in_use = results_in_use(view->folder);
     if (view->in_use && view->damage.at_end)

@@ -41,50 +41,47 @@ static uint64_t assumed_ns(const struct study *study, struct reading peak)
 }
 
 /* The two ways to run a point have an outlook each. */
-static int compare_points(const struct plan_run *a, const struct plan_run *b)
+static bool same_point(const struct plan_run *a, const struct plan_run *b)
 {
+    bool same = a->phases == b->phases;
     for (int i = 0; i < DIMENSIONS; i++) {
         struct reading x = a->point.value[i], y = b->point.value[i];
-        if (x.known != y.known)
-            return x.known ? 1 : -1;
-        if (x.known && x.value != y.value)
-            return x.value > y.value ? 1 : -1;
+        same = same && x.known == y.known && (!x.known || x.value == y.value);
     }
-    return a->phases - b->phases;
+    return same;
 }
 
-/* Equal points by launch order, so that the first of them stands for all. */
-static int compare_runs(const void *a, const void *b)
+static uint64_t hash_of(const struct plan_run *run)
 {
-    const struct plan_run *x = *(const struct plan_run *const *)a;
-    const struct plan_run *y = *(const struct plan_run *const *)b;
-    int order = compare_points(x, y);
-    return order ? order : (x > y) - (x < y);
+    uint64_t hash = (uint64_t)run->phases;
+    for (int i = 0; i < DIMENSIONS; i++)
+        hash = (hash ^ run->point.value[i].value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
 }
 
 /* The distinct points in launch order. */
 static void find_points(const struct plan *plan, struct forecast *forecast)
 {
-    const struct plan_run **sorted = xcalloc(plan->count + 1, sizeof *sorted);
-    size_t *first = xcalloc(plan->count + 1, sizeof *first), leader = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        sorted[i] = &plan->runs[i];
-    qsort(sorted, plan->count, sizeof *sorted, compare_runs);
-    for (size_t i = 0; i < plan->count; i++) {
-        if (i == 0 || compare_points(sorted[i], sorted[i - 1]) != 0)
-            leader = (size_t)(sorted[i] - plan->runs);
-        first[sorted[i] - plan->runs] = leader;
-    }
+    size_t room = 2 * plan->count + 1;
+    uint32_t *index = xcalloc(room, sizeof *index); /* place in points + 1, 0 free */
+    struct plan_run run, known;
     forecast->points = xcalloc(plan->count + 1, sizeof *forecast->points);
     forecast->point_of_run = xcalloc(plan->count + 1, sizeof *forecast->point_of_run);
     for (size_t i = 0; i < plan->count; i++) {
-        if (first[i] == i)
-            forecast->points[forecast->point_count++] = &plan->runs[i];
-        forecast->point_of_run[i] =
-            first[i] == i ? forecast->point_count - 1 : forecast->point_of_run[first[i]];
+        plan_run_at(plan, i, &run);
+        size_t at = hash_of(&run) % room;
+        for (; index[at] != 0; at = (at + 1) % room) {
+            plan_run_at(plan, forecast->points[index[at] - 1], &known);
+            if (same_point(&run, &known))
+                break;
+        }
+        if (index[at] == 0) {
+            forecast->points[forecast->point_count++] = i;
+            index[at] = (uint32_t)forecast->point_count;
+        }
+        forecast->point_of_run[i] = index[at] - 1;
     }
-    free(first);
-    free(sorted);
+    free(index);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -201,18 +198,20 @@ uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct st
 int forecast_make(const struct study *study, const struct plan *plan,
                   struct forecast *forecast, struct text *why)
 {
+    struct plan_run run;
     find_points(plan, forecast);
     size_t count = forecast->point_count * forecast->card_count;
     forecast->outlooks = xcalloc(count + 1, sizeof *forecast->outlooks);
     for (size_t i = 0; i < count; i++) {
-        const struct plan_run *run = forecast->points[i / forecast->card_count];
         const struct card *card = &forecast->cards[i % forecast->card_count];
-        if (look_at(study, run, card, &forecast->outlooks[i], why) != 0)
+        plan_run_at(plan, forecast->points[i / forecast->card_count], &run);
+        if (look_at(study, &run, card, &forecast->outlooks[i], why) != 0)
             return -1;
     }
     for (size_t i = 0; i < plan->count; i++) {
         size_t card, end;
-        forecast_cards_of(forecast, &plan->runs[i], &card, &end);
+        plan_run_at(plan, i, &run);
+        forecast_cards_of(forecast, &run, &card, &end);
         const struct outlook *outlook = forecast_of(forecast, forecast->point_of_run[i], card);
         forecast->duration_ns += assumed_ns(study, outlook->allocated_peak);
     }

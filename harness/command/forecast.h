@@ -43,8 +43,8 @@ struct forecast {
     size_t *card_of_rank; /* alone: of a place less one */
     uint64_t ranks;       /* devices of the study, each with a rank */
     bool ranks_unknown;   /* there is none to count: it is planned for one */
-    size_t *point_of_run;           /* of each run of the plan */
-    const struct plan_run **points; /* each point's first run, in launch order; borrowed */
+    size_t *point_of_run; /* of each run of the plan */
+    size_t *points;       /* each point's first run in the plan, in launch order */
     size_t point_count;
     struct outlook *outlooks; /* point x card */
     uint64_t duration_ns;     /* assumed, of the plan's runs */

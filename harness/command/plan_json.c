@@ -76,15 +76,15 @@ static struct json *outlooks_json(const struct forecast *forecast, size_t point)
 static struct json *points_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
+    struct plan_run run;
     for (size_t i = 0; i < view->forecast.point_count; i++) {
-        const struct point *point = &view->forecast.points[i]->point;
         struct json *object = json_make_object(), *values = json_make_object();
+        plan_run_at(&view->plan, view->forecast.points[i], &run);
         for (int d = 0; d < DIMENSIONS; d++)
-            if (point->value[d].known)
-                json_set_count(values, dimension_facts[d].name, point->value[d].value);
+            if (run.point.value[d].known)
+                json_set_count(values, dimension_facts[d].name, run.point.value[d].value);
         json_set_count(object, "point", i + 1);
-        json_set_text(object, "phases",
-                      view->forecast.points[i]->phases == PHASES_WHOLE ? "whole" : "split");
+        json_set_text(object, "phases", run.phases == PHASES_WHOLE ? "whole" : "split");
         json_set(object, "dimensions", values);
         json_set(object, "cards", outlooks_json(&view->forecast, i));
         json_append(list, object);
@@ -95,20 +95,21 @@ static struct json *points_json(const struct plan_view *view)
 static struct json *runs_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
+    struct plan_run run;
     for (size_t i = 0; i < view->plan.count; i++) {
-        const struct plan_run *run = &view->plan.runs[i];
         struct json *object = json_make_object();
+        plan_run_at(&view->plan, i, &run);
         json_set_count(object, "order", i + 1);
-        json_set_text(object, "run", run->name);
-        json_set_text(object, "role", plan_role_names[run->role]);
+        json_set_text(object, "run", run.name);
+        json_set_text(object, "role", plan_role_names[run.role]);
         json_set_text(object, "dimension",
-                      run->dimension < 0 ? NULL : dimension_facts[run->dimension].name);
+                      run.dimension < 0 ? NULL : dimension_facts[run.dimension].name);
         json_set_reading(object, "value",
-                         run->dimension < 0 ? reading_missing() : reading_of(run->value));
-        json_set_text(object, "input", run->input);
-        json_set_count(object, "trial", run->trial);
+                         run.dimension < 0 ? reading_missing() : reading_of(run.value));
+        json_set_text(object, "input", run.input);
+        json_set_count(object, "trial", run.trial);
         json_set_reading(object, "place",
-                         run->place > 0 ? reading_of(run->place) : reading_missing());
+                         run.place > 0 ? reading_of(run.place) : reading_missing());
         json_set_count(object, "point", view->forecast.point_of_run[i] + 1);
         json_append(list, object);
     }

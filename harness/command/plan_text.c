@@ -160,21 +160,22 @@ static const struct outlook *fullest(const struct forecast *forecast,
 
 static void add_runs(const struct plan_view *view, struct text *out)
 {
+    struct plan_run run;
     text_addf(out,
               "\nruns in the order of launch; bytes are computed, >= is "
               "what was reached before the refusal\n%6s  %-32s %-8s %15s %15s"
               "  %s\n",
               "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
     for (size_t i = 0; i < view->plan.count; i++) {
-        const struct plan_run *run = &view->plan.runs[i];
         size_t point = view->forecast.point_of_run[i];
-        const struct outlook *outlook = fullest(&view->forecast, run, point);
-        text_addf(out, "%6zu  %-32s %-8s", i + 1, run->name, plan_role_names[run->role]);
+        plan_run_at(&view->plan, i, &run);
+        const struct outlook *outlook = fullest(&view->forecast, &run, point);
+        text_addf(out, "%6zu  %-32s %-8s", i + 1, run.name, plan_role_names[run.role]);
         const char *mark = outlook->fits ? "" : ">=";
         add_bytes(out, mark, outlook->allocated_peak);
         add_bytes(out, mark, outlook->reserved_peak);
         text_add(out, "  ");
-        add_fits(&view->forecast, run, point, out);
+        add_fits(&view->forecast, &run, point, out);
         text_add_char(out, '\n');
     }
 }
@@ -195,6 +196,7 @@ static void add_phase(const struct forecast_phase *phase, struct text *out)
 
 static void add_points(const struct plan_view *view, struct text *out)
 {
+    struct plan_run run;
     text_addf(out, "\npoints with the computed counters of each phase, in bytes\n  %-26s",
               "phase");
     for (int i = 0; i < FORECAST_COUNTERS; i++) {
@@ -203,13 +205,13 @@ static void add_points(const struct plan_view *view, struct text *out)
     }
     text_add(out, "  status\n");
     for (size_t i = 0; i < view->forecast.point_count; i++) {
-        const struct point *point = &view->forecast.points[i]->point;
         const struct outlook *outlook = fullest(&view->forecast, NULL, i);
+        plan_run_at(&view->plan, view->forecast.points[i], &run);
         for (int d = 0; d < DIMENSIONS; d++)
-            if (point->value[d].known)
+            if (run.point.value[d].known)
                 text_addf(out, "%s%s=%" PRIu64, d ? " " : "", dimension_facts[d].name,
-                          point->value[d].value);
-        text_add(out, view->forecast.points[i]->phases == PHASES_WHOLE ? ", whole: " : ": ");
+                          run.point.value[d].value);
+        text_add(out, run.phases == PHASES_WHOLE ? ", whole: " : ": ");
         add_fits(&view->forecast, NULL, i, out);
         text_add_char(out, '\n');
         for (size_t j = 0; j < outlook->phase_count; j++)

@@ -56,9 +56,10 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
 
 static void count_planned(struct sweep *sweep)
 {
+    struct plan_run run;
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        const struct run_record *record =
-            run_set_find(&sweep->resume.done, sweep->plan.runs[i].name);
+        plan_run_at(&sweep->plan, i, &run);
+        const struct run_record *record = run_set_find(&sweep->resume.done, run.name);
         if (record != NULL && (record->statuses & sweep->resume.retry) == 0)
             sweep_count(sweep, record->statuses);
     }
@@ -80,7 +81,7 @@ static enum sweep_outcome reopen_folder(struct sweep *sweep, const struct json *
     sweep->recording = true;
     sweep->resume.done = found.done;
     sweep->cut = found.said;
-    sweep->last_order = run_set_last_order(&found.done);
+    sweep->last_order = found.done.last_order;
     count_planned(sweep);
     text_add(why, text_string(&listening.why));
     bool good = listening.why.length == 0;
@@ -153,13 +154,14 @@ static int check_first(const struct sweep *sweep, struct text *why)
 {
     const struct placement *placement = &sweep->driver.placement;
     struct prediction prediction;
+    struct plan_run run;
     if (sweep->plan.count == 0)
         return 0;
     const struct plan_room room = {placement->capacity[0], placement->overhead,
                                    placement->limit[0]};
-    const struct plan_run *run = &sweep->plan.runs[0];
     const struct study *study = sweep->request->study;
-    if (plan_predict(study, &run->point, run->phases, &room, &prediction, why) != 0)
+    plan_run_at(&sweep->plan, 0, &run);
+    if (plan_predict(study, &run.point, run.phases, &room, &prediction, why) != 0)
         return -1;
     prediction_release(&prediction);
     return 0;

@@ -46,17 +46,18 @@ enum decision { IS_DONE, IS_SKIPPED, IS_MISSING };
 
 /* A run that was skipped stays so while there is a reason. */
 static enum decision decide(const struct sweep *sweep, struct skip *skip, size_t index,
-                            uint64_t *limit)
+                            struct plan_run *run, uint64_t *limit)
 {
     const struct study *study = sweep->request->study;
     const struct run_set *done = &sweep->resume.done;
-    const struct run_record *record = run_set_find(done, sweep->plan.runs[index].name);
+    plan_run_at(&sweep->plan, index, run);
+    const struct run_record *record = run_set_find(done, run->name);
     bool above = study->after_oom == AFTER_OOM_SKIP_LARGER &&
                  skip_says(skip, &sweep->plan, index, done, limit);
     bool was_skipped = record != NULL && record->statuses == 1u << STATUS_skipped;
     if (was_skipped)
         return above ? IS_DONE : IS_MISSING;
-    if (resume_is_done(&sweep->resume, sweep->plan.runs[index].name))
+    if (resume_is_done(&sweep->resume, run->name))
         return IS_DONE;
     return above ? IS_SKIPPED : IS_MISSING;
 }
@@ -64,12 +65,12 @@ static enum decision decide(const struct sweep *sweep, struct skip *skip, size_t
 bool sweep_has_work(struct sweep *sweep)
 {
     struct skip skip = {.limit = {{false, 0}}};
-    struct plan_run probe;
+    struct plan_run run;
     uint64_t limit = 0;
     for (size_t i = 0; i < sweep->plan.count; i++)
-        if (decide(sweep, &skip, i, &limit) != IS_DONE)
+        if (decide(sweep, &skip, i, &run, &limit) != IS_DONE)
             return true;
-    return probes_next(&sweep->probes, &sweep->resume.done, &probe);
+    return probes_next(&sweep->probes, &sweep->resume.done, &run);
 }
 
 void sweep_count(struct sweep *sweep, uint32_t statuses)
@@ -91,6 +92,8 @@ static void show(struct sweep *sweep, const struct plan_run *run, const struct r
     progress->total = progress->planned_left + progress->done + probes_left(&sweep->probes);
     if (sweep->request->progress != NULL)
         sweep->request->progress(sweep->request->user, progress);
+    progress->run = NULL; /* borrowed for the call */
+    progress->closing = NULL;
 }
 
 /* What proves nothing any more goes; what explains a failure stays. */
@@ -287,17 +290,17 @@ static enum sweep_outcome make_one(struct sweep *sweep, const struct plan_run *r
 static enum sweep_outcome make_planned(struct sweep *sweep, struct text *why)
 {
     enum sweep_outcome outcome = SWEEP_DONE;
+    struct plan_run run;
     for (size_t i = 0; outcome == SWEEP_DONE && i < sweep->plan.count; i++) {
-        const struct plan_run *run = &sweep->plan.runs[i];
         uint64_t limit = 0;
-        enum decision decision = decide(sweep, &sweep->skip, i, &limit);
+        enum decision decision = decide(sweep, &sweep->skip, i, &run, &limit);
         if (decision == IS_DONE)
             continue;
         if (!goes_on(sweep, &outcome, why))
             break;
         sweep->progress.planned_left--;
-        outcome = decision == IS_SKIPPED ? skip_one(sweep, run, limit, why)
-                                         : make_one(sweep, run, why);
+        outcome = decision == IS_SKIPPED ? skip_one(sweep, &run, limit, why)
+                                         : make_one(sweep, &run, why);
     }
     return outcome;
 }
@@ -309,7 +312,6 @@ static enum sweep_outcome make_probes(struct sweep *sweep, struct text *why)
     while (outcome == SWEEP_DONE && probes_next(&sweep->probes, &sweep->resume.done, &run) &&
            goes_on(sweep, &outcome, why))
         outcome = make_one(sweep, &run, why);
-    sweep->progress.run = NULL;
     struct text answers = TEXT_INIT;
     if (outcome == SWEEP_DONE && sweep->request->study->boundary_count > 0) {
         probes_add_text(&sweep->probes, &answers);
@@ -323,9 +325,10 @@ static enum sweep_outcome make_probes(struct sweep *sweep, struct text *why)
 enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why)
 {
     struct skip counted = {.limit = {{false, 0}}};
+    struct plan_run run;
     uint64_t limit = 0;
     for (size_t i = 0; i < sweep->plan.count; i++)
-        sweep->progress.planned_left += decide(sweep, &counted, i, &limit) != IS_DONE;
+        sweep->progress.planned_left += decide(sweep, &counted, i, &run, &limit) != IS_DONE;
     show(sweep, NULL, NULL);
     enum sweep_outcome outcome = make_planned(sweep, why);
     if (outcome == SWEEP_DONE && !sweep->ended_early)

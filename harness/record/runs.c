@@ -15,11 +15,17 @@ static uint64_t hash_of(const char *name)
     return hash;
 }
 
+const char *run_set_name(const struct run_set *set, size_t place)
+{
+    return set->names.data + set->runs[place].name;
+}
+
 /* The place in the index where this name is, or would be. Needs a free place. */
 static size_t find_place(const struct run_set *set, const char *name)
 {
     size_t place = hash_of(name) % set->index_room;
-    while (set->index[place] != 0 && strcmp(set->runs[set->index[place] - 1].name, name) != 0)
+    while (set->index[place] != 0 &&
+           strcmp(run_set_name(set, set->index[place] - 1), name) != 0)
         place = (place + 1) % set->index_room;
     return place;
 }
@@ -33,11 +39,11 @@ static void grow(struct run_set *set)
     }
     if (set->index_room > set->count * 2)
         return;
-    set->index_room = set->index_room == 0 ? 256 : set->index_room * 4;
+    set->index_room = set->index_room == 0 ? 256 : set->index_room * 2;
     free(set->index);
     set->index = xcalloc(set->index_room, sizeof *set->index);
     for (size_t i = 0; i < set->count; i++)
-        set->index[find_place(set, set->runs[i].name)] = i + 1;
+        set->index[find_place(set, run_set_name(set, i))] = (uint32_t)i + 1;
 }
 
 void run_set_put(struct run_set *set, const char *name, uint64_t order, uint32_t statuses)
@@ -45,12 +51,13 @@ void run_set_put(struct run_set *set, const char *name, uint64_t order, uint32_t
     grow(set);
     size_t place = find_place(set, name);
     if (set->index[place] == 0) {
-        set->runs[set->count] = (struct run_record){.name = xstrdup(name)};
-        set->index[place] = ++set->count;
+        set->runs[set->count] = (struct run_record){.name = set->names.length};
+        text_add_bytes(&set->names, name, strlen(name) + 1);
+        set->index[place] = (uint32_t)++set->count;
     }
-    struct run_record *run = &set->runs[set->index[place] - 1];
-    run->order = order;
-    run->statuses = statuses;
+    set->runs[set->index[place] - 1].statuses = statuses;
+    if (order > set->last_order)
+        set->last_order = order;
 }
 
 const struct run_record *run_set_find(const struct run_set *set, const char *name)
@@ -61,19 +68,9 @@ const struct run_record *run_set_find(const struct run_set *set, const char *nam
     return set->index[place] != 0 ? &set->runs[set->index[place] - 1] : NULL;
 }
 
-uint64_t run_set_last_order(const struct run_set *set)
-{
-    uint64_t last = 0;
-    for (size_t i = 0; i < set->count; i++)
-        if (set->runs[i].order > last)
-            last = set->runs[i].order;
-    return last;
-}
-
 void run_set_release(struct run_set *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        free(set->runs[i].name);
+    text_release(&set->names);
     free(set->runs);
     free(set->index);
     *set = (struct run_set)RUN_SET_INIT;

@@ -37,54 +37,56 @@ uint64_t plan_place(const char *name)
     return strncmp(behind, "-d", 2) == 0 ? strtoull(behind + 2, NULL, 10) : 0;
 }
 
+/* The fixed point with another value of one dimension. */
+static void vary(const struct study *study, enum plan_role role, enum dimension dimension,
+                 uint64_t value, struct plan_run *run)
+{
+    *run = (struct plan_run){
+        .role = role, .dimension = (int)dimension, .value = value, .point = study->point};
+    run->point.value[dimension] = reading_of(value);
+}
+
+static void point_at(const struct study *study, size_t index, struct plan_run *run)
+{
+    if (index < study->input_count) {
+        const struct study_input *input = &study->inputs[index];
+        *run = (struct plan_run){
+            .role = ROLE_INPUT, .dimension = -1, .input = input->name, .point = input->point};
+        return;
+    }
+    index -= study->input_count;
+    const struct study_sweep *sweep = study->sweeps;
+    while (index >= sweep->count)
+        index -= sweep++->count;
+    vary(study, ROLE_SWEEP, sweep->dimension, sweep->values[index], run);
+}
+
+static uint64_t ways_of(const struct study *study)
+{
+    return study->phases == PHASES_BOTH ? 2 : 1;
+}
+
+/* The last digit of an index that has a digit for each thing that varies. */
+static uint64_t take_digit(uint64_t *index, uint64_t base)
+{
+    uint64_t digit = *index % base;
+    *index /= base;
+    return digit;
+}
+
 /* A point's trials on one device or on all, and under phases = both its two ways to run. */
-static void add_trials(const struct study *study, const struct plan_run *like,
-                       struct plan *plan)
+void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run)
 {
-    for (uint64_t trial = 1; trial <= study->trials; trial++) {
-        for (int phases = PHASES_SPLIT; phases <= PHASES_WHOLE; phases++) {
-            if (study->phases != PHASES_BOTH && study->phases != phases)
-                continue;
-            struct plan_run *run = &plan->runs[plan->count++];
-            *run = *like;
-            run->trial = trial;
-            run->phases = phases;
-            name_run(study, run);
-        }
-    }
-}
-
-static void add_point(const struct study *study, uint64_t devices, const struct plan_run *like,
-                      struct plan *plan)
-{
-    struct plan_run run = *like;
-    if (study->placement != PLACEMENT_ALONE)
-        add_trials(study, &run, plan);
-    else
-        for (run.place = 1; run.place <= devices; run.place++)
-            add_trials(study, &run, plan);
-}
-
-static size_t count_runs(const struct study *study, uint64_t devices)
-{
-    size_t points = study->input_count;
-    for (size_t i = 0; i < study->sweep_count; i++)
-        points += study->sweeps[i].count;
-    return points * study->trials * (study->phases == PHASES_BOTH ? 2 : 1) *
-           (study->placement == PLACEMENT_ALONE ? devices : 1);
-}
-
-static void add_sweep(const struct study *study, uint64_t devices,
-                      const struct study_sweep *sweep, struct plan *plan)
-{
-    for (size_t i = 0; i < sweep->count; i++) {
-        struct plan_run run = {.role = ROLE_SWEEP,
-                               .dimension = (int)sweep->dimension,
-                               .value = sweep->values[i],
-                               .point = study->point};
-        run.point.value[sweep->dimension] = reading_of(run.value);
-        add_point(study, devices, &run, plan);
-    }
+    const struct study *study = plan->study;
+    uint64_t listed = plan->shuffled != NULL ? plan->shuffled[index] : index;
+    uint64_t way = take_digit(&listed, ways_of(study));
+    uint64_t trial = take_digit(&listed, study->trials);
+    uint64_t device = take_digit(&listed, plan->devices);
+    point_at(study, listed, run);
+    run->trial = trial + 1;
+    run->place = study->placement == PLACEMENT_ALONE ? device + 1 : 0;
+    run->phases = study->phases == PHASES_BOTH ? (int)way : study->phases;
+    name_run(study, run);
 }
 
 /* --- shuffling --- */
@@ -108,59 +110,54 @@ static uint64_t draw(uint64_t *state, uint64_t bound)
     return value % bound;
 }
 
-static void shuffle(struct plan *plan, uint64_t seed)
+static uint32_t *shuffle(size_t count, uint64_t seed)
 {
-    for (size_t i = plan->count; i > 1; i--) {
+    uint32_t *order = xcalloc(count, sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = count; i > 1; i--) {
         size_t other = draw(&seed, i);
-        struct plan_run moving = plan->runs[i - 1];
-        plan->runs[i - 1] = plan->runs[other];
-        plan->runs[other] = moving;
+        uint32_t moving = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = moving;
     }
+    return order;
 }
 
 /* --- making --- */
 
 int plan_make(const struct study *study, uint64_t devices, struct plan *plan, struct text *why)
 {
-    size_t count = count_runs(study, devices);
-    if (count > STUDY_RUNS_LIMIT) {
-        text_addf(why, "%zu runs: at most %zu", count, STUDY_RUNS_LIMIT);
+    struct plan made = {.study = study,
+                        .devices = study->placement == PLACEMENT_ALONE ? devices : 1,
+                        .count = study->input_count};
+    for (size_t i = 0; i < study->sweep_count; i++)
+        made.count += study->sweeps[i].count;
+    made.count *= made.devices * study->trials * ways_of(study);
+    if (made.count > STUDY_RUNS_LIMIT) {
+        text_addf(why, "%zu runs: at most %zu", made.count, STUDY_RUNS_LIMIT);
         return -1;
     }
-    struct plan made = {.runs = xcalloc(count + 1, sizeof *made.runs)};
-    for (size_t i = 0; i < study->input_count; i++) {
-        const struct plan_run run = {.role = ROLE_INPUT,
-                                     .dimension = -1,
-                                     .input = study->inputs[i].name,
-                                     .point = study->inputs[i].point};
-        add_point(study, devices, &run, &made);
-    }
-    for (size_t i = 0; i < study->sweep_count; i++)
-        add_sweep(study, devices, &study->sweeps[i], &made);
     if (study->order == ORDER_SHUFFLED)
-        shuffle(&made, study->seed);
+        made.shuffled = shuffle(made.count, study->seed);
     *plan = made;
     return 0;
 }
 
 void plan_release(struct plan *plan)
 {
-    free(plan->runs);
-    *plan = (struct plan){NULL, 0};
+    free(plan->shuffled);
+    *plan = (struct plan){.count = 0};
 }
 
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
                 uint64_t value, uint64_t trial, int phases, uint64_t place,
                 struct plan_run *run)
 {
-    *run = (struct plan_run){.role = ROLE_BOUNDARY,
-                             .dimension = (int)boundary->dimension,
-                             .value = value,
-                             .point = study->point,
-                             .trial = trial,
-                             .phases = phases,
-                             .place = place};
-    run->point.value[boundary->dimension] = reading_of(value);
+    vary(study, ROLE_BOUNDARY, boundary->dimension, value, run);
+    run->trial = trial;
+    run->phases = phases;
+    run->place = place;
     name_run(study, run);
 }
 

@@ -28,15 +28,21 @@ struct plan_run {
      * device: r-batch-8-t1-d2; of a whole run under phases = both: r-batch-8-t1-whole. */
     char name[96];
 };
+/* Runs are computed when they are asked for: a plan of a million takes no more room than one of
+ * ten, save the order of a shuffled one. */
 struct plan {
-    struct plan_run *runs; /* in launch order */
+    const struct study *study; /* borrowed */
+    uint64_t devices;          /* that each point has a run on: 1 unless alone */
     size_t count;
+    uint32_t *shuffled; /* which of the listed runs comes when; NULL: as listed */
 };
 /* Sweeps and inputs (boundary probes are decided while running). `devices`: how many there are,
  * of interest with placement = alone only. -1: more runs than STUDY_RUNS_LIMIT. */
 int plan_make(const struct study *study, uint64_t devices, struct plan *plan,
               struct text *why) MUST_CHECK;
 void plan_release(struct plan *plan);
+/* The run that is launched at this place of the plan, from 0. */
+void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run);
 /* One run of a boundary search. */
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
                 uint64_t value, uint64_t trial, int phases, uint64_t place,

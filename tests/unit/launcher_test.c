@@ -273,12 +273,14 @@ static void a_point_as_the_words_of_a_child(void **state)
     struct text bytes = TEXT_INIT, why = TEXT_INIT;
     struct study study;
     struct plan plan;
+    struct plan_run run;
     struct words words = WORDS_INIT;
     text_add(&bytes, file);
     if (study_parse("a.ini", &bytes, NULL, 0, &study, &why) != 0)
         fail_msg("%s", text_string(&why));
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
-    childline_add(&words, &study, &plan.runs[0]);
+    plan_run_at(&plan, 0, &run);
+    childline_add(&words, &study, &run);
     assert_string_equal(words.word[0], "highwater-workload");
     assert_string_equal(words.word[1], "dense");
     assert_has(&words, "--batch=3 ", true);

@@ -34,6 +34,14 @@ static inline void make_plan(const char *bytes, struct study *study, struct plan
     text_release(&why);
 }
 
+static inline struct plan_run run_of(const struct plan *plan, size_t index)
+{
+    struct plan_run run;
+    assert_true(index < plan->count);
+    plan_run_at(plan, index, &run);
+    return run;
+}
+
 static inline uint64_t number(const struct row *row, enum column column)
 {
     struct reading reading = row_count(row, column);

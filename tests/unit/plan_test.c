@@ -25,7 +25,7 @@ static void test_listed(void **state)
     text_release(&why);
     assert_int_equal(plan.count, 10);
     for (size_t i = 0; i < 10; i++)
-        assert_string_equal(plan.runs[i].name, wanted[i]);
+        assert_string_equal(run_of(&plan, i).name, wanted[i]);
     plan_release(&plan);
     study_release(&study);
 }
@@ -38,7 +38,7 @@ static void test_a_sweep_varies_one_thing(void **state)
     make_plan(HEAD "[sweep batch]\nvalues=4,1\n[sweep width]\nvalues=8\n[input a]\ncontext=7\n",
               &study, &plan);
     for (size_t i = 0; i < plan.count; i++) {
-        const struct plan_run *run = &plan.runs[i];
+        const struct plan_run found = run_of(&plan, i), *run = &found;
         assert_int_equal(run->trial, 1);
         assert_int_equal(run->phases, PHASES_SPLIT);
         for (int d = 0; d < DIMENSIONS; d++) {
@@ -51,14 +51,14 @@ static void test_a_sweep_varies_one_thing(void **state)
                                                                                 : fixed);
         }
     }
-    assert_false(plan.runs[0].point.value[DIMENSION_layers].known);
+    assert_false(run_of(&plan, 0).point.value[DIMENSION_layers].known);
     plan_release(&plan);
     study_release(&study);
 }
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return strcmp(((const struct plan_run *)a)->name, ((const struct plan_run *)b)->name);
 }
 
 static void test_names_are_unique_and_fit(void **state)
@@ -75,15 +75,15 @@ static void test_names_are_unique_and_fit(void **state)
     plan_release(&plan);
     study.phases = PHASES_BOTH;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
-    const char **names = xcalloc(plan.count, sizeof(const char *));
+    struct plan_run *runs = xcalloc(plan.count, sizeof *runs);
     for (size_t i = 0; i < plan.count; i++) {
-        names[i] = plan.runs[i].name;
-        assert_true(strlen(names[i]) + 1 < sizeof plan.runs[i].name);
+        runs[i] = run_of(&plan, i);
+        assert_true(strlen(runs[i].name) + 1 < sizeof runs[i].name);
     }
-    qsort(names, plan.count, sizeof(const char *), by_name);
+    qsort(runs, plan.count, sizeof *runs, by_name);
     for (size_t i = 1; i < plan.count; i++)
-        assert_string_not_equal(names[i], names[i - 1]);
-    free(names);
+        assert_string_not_equal(runs[i].name, runs[i - 1].name);
+    free(runs);
     plan_release(&plan);
     study_release(&study);
 }
@@ -101,14 +101,44 @@ static void test_shuffled(void **state)
     struct text why = TEXT_INIT;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     for (size_t i = 0; i < 8; i++)
-        assert_int_equal(plan.runs[i].value, wanted[i]);
+        assert_int_equal(run_of(&plan, i).value, wanted[i]);
     plan_release(&plan);
     study.seed = 8;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     bool same = true;
     for (size_t i = 0; i < 8; i++)
-        same = same && plan.runs[i].value == wanted[i];
+        same = same && run_of(&plan, i).value == wanted[i];
     assert_false(same);
+    plan_release(&plan);
+    study_release(&study);
+    text_release(&why);
+}
+
+/* The largest plan there may be, in a shuffled order too: every run once. */
+static void test_a_million(void **state)
+{
+    (void)state;
+    struct study study;
+    struct plan plan;
+    struct text why = TEXT_INIT;
+    make_study(HEAD "[sweep batch]\nvalues=4,1\n", &study);
+    study.trials = STUDY_RUNS_LIMIT / 2;
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
+    assert_int_equal(plan.count, STUDY_RUNS_LIMIT);
+    assert_string_equal(run_of(&plan, 0).name, "r-batch-4-t1");
+    assert_string_equal(run_of(&plan, STUDY_RUNS_LIMIT / 2).name, "r-batch-1-t1");
+    assert_string_equal(run_of(&plan, STUDY_RUNS_LIMIT - 1).name, "r-batch-1-t500000");
+    plan_release(&plan);
+    study.order = ORDER_SHUFFLED;
+    assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
+    bool *seen = xcalloc(plan.count, sizeof *seen);
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct plan_run run = run_of(&plan, i);
+        size_t listed = (run.value == 1 ? plan.count / 2 : 0) + run.trial - 1;
+        assert_true(listed < plan.count && !seen[listed]);
+        seen[listed] = true;
+    }
+    free(seen);
     plan_release(&plan);
     study_release(&study);
     text_release(&why);
@@ -127,9 +157,9 @@ static void test_both_and_probes(void **state)
     study.phases = PHASES_BOTH;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     assert_int_equal(plan.count, 2);
-    assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
-    assert_string_equal(plan.runs[1].name, "r-batch-3-t1-whole");
-    assert_int_equal(plan.runs[1].phases, PHASES_WHOLE);
+    assert_string_equal(run_of(&plan, 0).name, "r-batch-3-t1");
+    assert_string_equal(run_of(&plan, 1).name, "r-batch-3-t1-whole");
+    assert_int_equal(run_of(&plan, 1).phases, PHASES_WHOLE);
     plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, 0, &probe);
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-whole");
     assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
@@ -138,7 +168,7 @@ static void test_both_and_probes(void **state)
     study.phases = PHASES_WHOLE;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     assert_int_equal(plan.count, 1);
-    assert_string_equal(plan.runs[0].name, "r-batch-3-t1");
+    assert_string_equal(run_of(&plan, 0).name, "r-batch-3-t1");
     plan_release(&plan);
     study.trials = STUDY_RUNS_LIMIT + 1;
     assert_int_equal(plan_make(&study, 1, &plan, &why), -1);
@@ -164,16 +194,16 @@ static void test_alone(void **state)
     study.trials = 2;
     assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
     assert_int_equal(plan.count, 4); /* together: however many devices there are */
-    assert_int_equal(plan.runs[0].place, 0);
-    assert_int_equal(plan_place(plan.runs[0].name), 0);
+    assert_int_equal(run_of(&plan, 0).place, 0);
+    assert_int_equal(plan_place(run_of(&plan, 0).name), 0);
     plan_release(&plan);
     study.placement = PLACEMENT_ALONE;
     assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
     assert_int_equal(plan.count, 8);
     for (size_t i = 0; i < 8; i++) {
-        assert_string_equal(plan.runs[i].name, wanted[i]);
-        assert_int_equal(plan.runs[i].place, 1 + i / 2 % 2);
-        assert_int_equal(plan_place(wanted[i]), plan.runs[i].place);
+        assert_string_equal(run_of(&plan, i).name, wanted[i]);
+        assert_int_equal(run_of(&plan, i).place, 1 + i / 2 % 2);
+        assert_int_equal(plan_place(wanted[i]), run_of(&plan, i).place);
     }
     plan_release(&plan);
     study.phases = PHASES_BOTH;
@@ -198,13 +228,15 @@ static void test_describe(void **state)
     make_plan(HEAD
               "[identity]\nmodel_revision = rev 1; b\n[sweep batch]\nvalues=4\n[input big]\n",
               &study, &plan);
-    plan_describe(&study, &plan.runs[0], &row);
+    struct plan_run run = run_of(&plan, 0);
+    plan_describe(&study, &run, &row);
     assert_string_equal(row_text(&row, COLUMN_role), "input");
     assert_string_equal(row_text(&row, COLUMN_input), "big");
     assert_null(row_text(&row, COLUMN_dimension));
     assert_false(row_count(&row, COLUMN_value).known);
     row_release(&row);
-    plan_describe(&study, &plan.runs[1], &row);
+    run = run_of(&plan, 1);
+    plan_describe(&study, &run, &row);
     static const struct {
         enum column column;
         const char *text;
@@ -261,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_a_sweep_varies_one_thing),
         cmocka_unit_test(test_names_are_unique_and_fit),
         cmocka_unit_test(test_shuffled),
+        cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_both_and_probes),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_describe),

@@ -195,9 +195,9 @@ static void test_ten_thousand_points(void **state)
     for (size_t i = 0; i < plan.count; i += SLOWER) {
         struct prediction prediction;
         struct text why = TEXT_INIT;
+        const struct plan_run run = run_of(&plan, i);
         assert_int_equal(
-            plan_predict(&study, &plan.runs[i].point, PHASES_SPLIT, &room, &prediction, &why),
-            0);
+            plan_predict(&study, &run.point, PHASES_SPLIT, &room, &prediction, &why), 0);
         fitted += prediction.fits;
         prediction_release(&prediction);
         text_release(&why);

@@ -97,11 +97,14 @@ static void add_difference(const struct study *study, struct text *out)
 static void add_runs(const struct study *study, struct text *out)
 {
     struct plan plan;
+    struct plan_run run;
     struct text why = TEXT_INIT;
     assert_int_equal(plan_make(study, 1, &plan, &why), 0);
     text_addf(out, "%zu runs:", plan.count);
-    for (size_t i = 0; i < plan.count && i < 12; i++)
-        text_addf(out, " %s", plan.runs[i].name);
+    for (size_t i = 0; i < plan.count && i < 12; i++) {
+        plan_run_at(&plan, i, &run);
+        text_addf(out, " %s", run.name);
+    }
     text_add(out, plan.count > 12 ? " …\n" : "\n");
     plan_release(&plan);
     text_release(&why);
