@@ -126,6 +126,29 @@ void json_append_count(struct json *array, uint64_t value)
     json_append(array, make_count(value));
 }
 
+/* jansson writes all but ASCII's controls as they are. Outside of strings the dump has no
+ * hidden character but the newline. */
+static void add_dump(struct text *out, const char *dump, size_t length)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < length;) {
+        uint32_t character;
+        size_t hidden = dump[i] == '\n' ? 0 : text_hidden(dump + i, length - i, &character);
+        if (hidden == 0) {
+            i++;
+            continue;
+        }
+        text_add_bytes(out, dump + start, i - start);
+        if (character > 0xffff)
+            text_addf(out, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10),
+                      0xdc00 + (character & 0x3ff));
+        else
+            text_addf(out, "\\u%04x", character);
+        start = i += hidden;
+    }
+    text_add_bytes(out, dump + start, length - start);
+}
+
 void json_write(const struct json *value, struct text *out)
 {
     static const char mark[] = "\"\\u0001";
@@ -136,11 +159,11 @@ void json_write(const struct json *value, struct text *out)
     const char *at = dump;
     for (const char *big; (big = strstr(at, mark)) != NULL;) {
         size_t digits = strspn(big + mark_length, "0123456789");
-        text_add_bytes(out, at, (size_t)(big - at));
+        add_dump(out, at, (size_t)(big - at));
         text_add_bytes(out, big + mark_length, digits);
         at = big + mark_length + digits + 1;
     }
-    text_add(out, at);
+    add_dump(out, at, strlen(at));
     text_add_char(out, '\n');
     free(dump);
 }

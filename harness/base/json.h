@@ -23,7 +23,8 @@ void json_append(struct json *array, struct json *value);
 void json_append_text(struct json *array, const char *value); /* NULL: null */
 void json_append_count(struct json *array, uint64_t value);
 /* Appends the document, indented by two, ending with a newline. Text that is not valid UTF-8 is
- * escaped as text_add_escaped does; a real that is not finite becomes null. */
+ * escaped as text_add_escaped does, hidden characters are written as \uNNNN; a real that is not
+ * finite becomes null. */
 void json_write(const struct json *value, struct text *out);
 void json_release(struct json *value);
 

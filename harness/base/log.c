@@ -19,11 +19,12 @@ void log_at(enum log_level level, const char *format, ...)
 {
     if (level > log_most)
         return;
-    struct text message = TEXT_INIT, out = TEXT_INIT;
+    struct text given = TEXT_INIT, message = TEXT_INIT, out = TEXT_INIT;
     va_list arguments;
     va_start(arguments, format);
-    text_addv(&message, format, arguments);
+    text_addv(&given, format, arguments);
     va_end(arguments);
+    text_add_shown(&message, text_string(&given), given.length);
 
     const char *at = text_string(&message);
     do {
@@ -37,4 +38,5 @@ void log_at(enum log_level level, const char *format, ...)
     (void)ignored; /* there is nowhere left to complain */
     text_release(&out);
     text_release(&message);
+    text_release(&given);
 }

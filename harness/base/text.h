@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(string, first) __attribute__((format(printf, string, first)))
@@ -40,10 +41,17 @@ const char *text_string(const struct text *text);
 char *text_detach(struct text *text) MUST_CHECK;
 
 /* Appends bytes as one printable line of valid UTF-8: newline, carriage return, tab, NUL and
- * backslash become \n \r \t \0 \\, other control characters (C1 and the line separators of
- * Unicode too) and invalid UTF-8 become \xNN, byte by byte. Stops at a whole character or
- * escape before `limit` output bytes (0: no limit). */
+ * backslash become \n \r \t \0 \\. Invalid UTF-8 and hidden characters become \xNN, byte by
+ * byte: what acts on a terminal (controls, C1 too), ends a line, or shows nothing and may
+ * reorder what stands beside it (marks of direction, Unicode's invisible format characters).
+ * Stops at a whole character or escape before `limit` output bytes (0: no limit). */
 void text_add_escaped(struct text *text, const void *bytes, size_t length, size_t limit);
+/* The same for text that goes to a terminal as it stands: newlines and backslashes stay. */
+void text_add_shown(struct text *text, const void *bytes, size_t length);
+/* One line of UTF-8 without hidden characters; tabs and backslashes may be in it. */
+bool text_is_shown(const void *bytes, size_t length);
+/* Length of the hidden character at `at`, tab and newline included; 0: there is none. */
+size_t text_hidden(const char *at, size_t left, uint32_t *character);
 
 /* Appends what text_add_escaped was given. -1: not such a text, nothing appended. */
 int text_add_unescaped(struct text *text, const char *string, size_t length) MUST_CHECK;

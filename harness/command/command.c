@@ -268,22 +268,26 @@ static int parse_all(struct parsing *parsing, int argc, char **argv)
     return 0;
 }
 
-int command_write(const struct text *out, const char *path)
+/* Whatever strangers' texts are in it, a result does not act on a terminal; CSV and JSON have
+ * their own escapes and are not changed here. */
+int command_write(const struct text *result, const char *path)
 {
-    struct text why = TEXT_INIT;
+    struct text why = TEXT_INIT, shown = TEXT_INIT;
+    text_add_shown(&shown, text_string(result), result->length);
     int code = EXIT_SUCCESS;
     if (path && path[0] && file_exists(path)) {
         text_addf(&why, "%s exists; nothing was written", path);
         code = SWEEP_EXISTS;
     } else if (path && path[0]) {
-        if (file_create(path, out->data, out->length, &why) != 0)
+        if (file_create(path, shown.data, shown.length, &why) != 0)
             code = EXIT_FAILURE;
-    } else if (file_write_all(STDOUT_FILENO, out->data, out->length, "standard output", &why) !=
-               0) {
+    } else if (file_write_all(STDOUT_FILENO, shown.data, shown.length, "standard output",
+                              &why) != 0) {
         code = EXIT_FAILURE;
     }
     if (code != EXIT_SUCCESS)
         log_error("%s", text_string(&why));
+    text_release(&shown);
     text_release(&why);
     return code;
 }

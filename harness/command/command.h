@@ -84,8 +84,8 @@ void command_log_lines(const char *lines);
 bool command_part(const struct command *command, size_t index, struct option_part *part);
 int command_run(const struct command *command, int argc, char **argv);
 void command_help(const struct command *command, struct text *out);
-/* Writes the whole text to the file, or to standard output when it is "" or NULL, and makes
- * sure that it arrived. Returns the exit code; the reason was logged. */
+/* Writes the whole text, as text_add_shown does, to the file, or to standard output when it is
+ * "" or NULL, and makes sure that it arrived. Returns the exit code; the reason was logged. */
 int command_write(const struct text *out, const char *path) MUST_CHECK;
 
 #endif

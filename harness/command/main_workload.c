@@ -15,11 +15,14 @@ enum { EXIT_FAIL_LINE = 3 };
 
 static int print(const struct text *text)
 {
-    if (fwrite(text_string(text), 1, text->length, stdout) == text->length &&
-        fflush(stdout) == 0)
-        return EXIT_SUCCESS;
-    log_error("standard output: %s", strerror(errno));
-    return EXIT_FAILURE;
+    struct text shown = TEXT_INIT;
+    text_add_shown(&shown, text_string(text), text->length);
+    bool printed = fwrite(text_string(&shown), 1, shown.length, stdout) == shown.length &&
+                   fflush(stdout) == 0;
+    if (!printed)
+        log_error("standard output: %s", strerror(errno));
+    text_release(&shown);
+    return printed ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int describe(bool measure)

@@ -55,13 +55,16 @@ static void wipe(struct progress_view *view)
 }
 
 /* The last column stays free: some terminals wrap when it is written. */
-static void draw(struct progress_view *view, const char *line)
+static void draw(struct progress_view *view, const struct text *line)
 {
     size_t columns = terminal_columns(), shown = 0;
+    struct text safe = TEXT_INIT;
+    text_add_shown(&safe, text_string(line), line->length);
     wipe(view);
-    size_t bytes = cut_at(line, columns > 1 ? columns - 1 : 1, &shown);
-    fprintf(stderr, "%.*s", (int)bytes, line);
+    size_t bytes = cut_at(text_string(&safe), columns > 1 ? columns - 1 : 1, &shown);
+    fprintf(stderr, "%.*s", (int)bytes, text_string(&safe));
     fflush(stderr);
+    text_release(&safe);
     view->shown = shown;
 }
 
@@ -113,7 +116,7 @@ void progress_show(void *user, const struct sweep_progress *progress)
             text_add_char(&line, ';');
             describe_run(&line, progress);
         }
-        draw(view, text_string(&line));
+        draw(view, &line);
     } else if (progress->run) {
         describe_run(&line, progress);
         log_note("%s", text_string(&line));

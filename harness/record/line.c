@@ -55,13 +55,12 @@ static int parse_field(const char *field, size_t length, struct row *row)
     struct text value = TEXT_INIT;
     int failed = text_add_unescaped(&value, equals + 1, length - name_length - 1);
     int column = column_find(name);
-    if (!failed && column >= 0 &&
-        row_parse_cell(row, (enum column)column, text_string(&value), value.length) != 0) {
-        bool is_text = column_facts[column].type == COLUMN_TYPE_TEXT;
-        if (is_text) /* of several lines, or not UTF-8: foreign speakers are not so tidy */
-            row_set_escaped(row, (enum column)column, value.data, value.length);
-        failed = is_text ? 0 : -1;
-    }
+    bool is_text = column >= 0 && column_facts[column].type == COLUMN_TYPE_TEXT;
+    if (!failed && is_text && !text_is_shown(text_string(&value), value.length))
+        /* of several lines, or not UTF-8: foreign speakers are not so tidy */
+        row_set_escaped(row, (enum column)column, value.data, value.length);
+    else if (!failed && column >= 0)
+        failed = row_parse_cell(row, (enum column)column, text_string(&value), value.length);
     text_release(&value);
     return failed;
 }

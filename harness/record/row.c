@@ -116,7 +116,8 @@ static void set_owned(struct row *row, enum column column, char *text)
         row->cell[column] = (struct cell){.kind = CELL_TEXT, .text = text};
 }
 
-/* Valid UTF-8 on one line; tabs are let through. */
+/* What a table may hold: valid UTF-8 on one line. Hidden characters are escaped where a text
+ * comes in, but one that is there is no damage. */
 static bool is_clean(const char *value, size_t length)
 {
     bool ascii = true;
@@ -137,7 +138,7 @@ void row_set_text(struct row *row, enum column column, const char *value)
         return;
     }
     size_t length = strlen(value);
-    if (is_clean(value, length)) {
+    if (text_is_shown(value, length)) {
         set_owned(row, column, xstrdup(value));
         return;
     }

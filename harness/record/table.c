@@ -19,13 +19,22 @@ static void add_quoted(struct text *out, const char *bytes, size_t length)
     free(quoted);
 }
 
+void csv_add_cell(struct text *out, const char *value)
+{
+    size_t length = strlen(value);
+    text_add(out, guard_needed(value) ? "'" : "");
+    if (text_is_shown(value, length))
+        text_add_bytes(out, value, length);
+    else
+        text_add_escaped(out, value, length, 0);
+}
+
 void csv_add_text(struct text *out, const char *value)
 {
-    struct text guarded = TEXT_INIT;
-    text_add(&guarded, guard_needed(value) ? "'" : "");
-    text_add(&guarded, value);
-    add_quoted(out, text_string(&guarded), guarded.length);
-    text_release(&guarded);
+    struct text cell = TEXT_INIT;
+    csv_add_cell(&cell, value);
+    add_quoted(out, text_string(&cell), cell.length);
+    text_release(&cell);
 }
 
 void csv_add_count(struct text *out, uint64_t value)

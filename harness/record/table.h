@@ -32,7 +32,8 @@ int table_read(const char *path, bool allow_older,
                struct table_reading *reading, struct text *why) MUST_CHECK;
 
 /* CSV of anything else (replay, columns): plain quoting helpers over the same library. */
-void csv_add_text(struct text *out, const char *value); /* quoted and guarded */
+void csv_add_text(struct text *out, const char *value); /* quoted, guarded, nothing hidden */
+void csv_add_cell(struct text *out, const char *value); /* the same without the quotes */
 void csv_add_count(struct text *out, uint64_t value);
 /* Reads any CSV: `each` gets every record; fields are NUL-terminated, valid during the call,
  * the guard's apostrophe still on them. Returning -1 from `each` stops, without a reason of

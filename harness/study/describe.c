@@ -218,8 +218,10 @@ static void set_own(void *user, const char *section, const struct option *option
     int column = column_find(option->name);
     struct text value = TEXT_INIT;
     option_format(option, target, &value);
-    if (column >= 0 && value.length > 0 &&
-        row_parse_cell(user, (enum column)column, text_string(&value), value.length) != 0)
+    if (column >= 0 && column_facts[column].type == COLUMN_TYPE_TEXT)
+        row_set_text(user, (enum column)column, text_string(&value));
+    else if (column >= 0 && value.length > 0 &&
+             row_parse_cell(user, (enum column)column, text_string(&value), value.length) != 0)
         row_clear(user, (enum column)column);
     text_release(&value);
 }

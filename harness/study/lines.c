@@ -63,6 +63,13 @@ static bool bytes_are_bad(const char *at, size_t length, struct line *line)
         bad(line, "not valid UTF-8");
         return true;
     }
+    for (size_t i = 0; i < length; i++) {
+        uint32_t c;
+        if (text_hidden(at + i, length - i, &c) == 2 && c >= 0x80 && c < 0xa0) {
+            bad(line, "control character U+%04X", c);
+            return true;
+        }
+    }
     return false;
 }
 

@@ -69,8 +69,12 @@ static void reads_any_table(void **state)
     struct text out = TEXT_INIT;
     csv_add_text(&out, "=a\"b");
     csv_add_text(&out, "");
+    csv_add_text(&out, "-\x1b[2J\u202e\\\t");
+    csv_add_text(&out, "C:\\a\tb");
     csv_add_count(&out, UINT64_MAX);
-    assert_string_equal(text_string(&out), "\"'=a\"\"b\"\"\"18446744073709551615");
+    assert_string_equal(text_string(&out), "\"'=a\"\"b\"\"\""
+                                           "\"'-\\x1b[2J\\xe2\\x80\\xae\\\\\\t\""
+                                           "\"C:\\a\tb\"18446744073709551615");
     text_release(&out);
     text_release(&why);
 }

@@ -19,6 +19,29 @@ static struct json *parse(const char *string)
     return value;
 }
 
+/* As escapes that read back as they were; what can be seen stays. */
+static void writes_nothing_hidden(void **state)
+{
+    (void)state;
+    static const char given[] = "\x1b[2J\x7f\xc2\x9b\u202eü\u200d\ufeff\U000e0041\U0001f600";
+    struct json *array = json_make_array();
+    struct text out = TEXT_INIT;
+    json_append_text(array, given);
+    json_append_count(array, UINT64_MAX);
+    json_append_text(array, "\u2066");
+    json_write(array, &out);
+    assert_string_equal(text_string(&out),
+                        "[\n  \"\\u001B[2J\\u007f\\u009b\\u202eü\u200d\\ufeff"
+                        "\\udb40\\udc41\U0001f600\",\n  18446744073709551615,\n"
+                        "  \"\\u2066\"\n]\n");
+    json_release(array);
+    array = parse("[\"\\u001B[2J\\u007f\\u009b\\u202eü\u200d\\ufeff\\udb40\\udc41"
+                  "\U0001f600\"]");
+    assert_string_equal(json_text(json_at(array, 0)), given);
+    json_release(array);
+    text_release(&out);
+}
+
 static void writes(void **state)
 {
     (void)state;
@@ -200,11 +223,9 @@ static void what_is_written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(writes),
-        cmocka_unit_test(reads),
-        cmocka_unit_test(walks_in_document_order),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(writes),  cmocka_unit_test(writes_nothing_hidden),
+        cmocka_unit_test(reads),   cmocka_unit_test(walks_in_document_order),
+        cmocka_unit_test(refuses), cmocka_unit_test(what_is_written_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

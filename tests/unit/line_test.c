@@ -96,6 +96,9 @@ static void strangers_are_refused(void **state)
     assert_int_equal(line_parse(newer, sizeof newer - 1, verb, &row), 0);
     assert_string_equal(row_text(&row, COLUMN_phase), "x");
     assert_null(row_text(&row, COLUMN_error));
+    const char hidden[] = "end\tphase=a\\x1b[2J\u202eb";
+    assert_int_equal(line_parse(hidden, sizeof hidden - 1, verb, &row), 0);
+    assert_string_equal(row_text(&row, COLUMN_phase), "a\\x1b[2J\\xe2\\x80\\xaeb");
     /* a foreign speaker's several lines become one */
     const char several[] = "end\terror=a\\nb\\0\\xff";
     assert_int_equal(line_parse(several, sizeof several - 1, verb, &row), 0);

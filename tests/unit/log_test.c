@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#define BAD "bad thing\\x1b[2J\\xe2\\x80\\xae\\xc2\\x9b"
+
 /* What is logged at all four levels with this much wanted. */
 static void assert_logged(enum log_level most, const char *wanted)
 {
@@ -20,7 +22,7 @@ static void assert_logged(enum log_level most, const char *wanted)
     assert_true(fd >= 0 && saved >= 0);
     dup2(fd, STDERR_FILENO);
     log_open("highwater", most);
-    log_error("bad %s", "thing");
+    log_error("bad %s", "thing\x1b[2J\u202e\xc2\x9b");
     log_warning("odd");
     log_note("two\nlines\n");
     log_detail("%d", 7);
@@ -36,10 +38,10 @@ static void assert_logged(enum log_level most, const char *wanted)
 static void levels(void **state)
 {
     (void)state;
-    assert_logged(LOG_ERROR, "highwater: bad thing\n");
-    assert_logged(LOG_NOTE, "highwater: bad thing\nhighwater: warning: odd\n"
+    assert_logged(LOG_ERROR, "highwater: " BAD "\n");
+    assert_logged(LOG_NOTE, "highwater: " BAD "\nhighwater: warning: odd\n"
                             "highwater: two\nhighwater: lines\n");
-    assert_logged(LOG_DETAIL, "highwater: bad thing\nhighwater: warning: odd\n"
+    assert_logged(LOG_DETAIL, "highwater: " BAD "\nhighwater: warning: odd\n"
                               "highwater: two\nhighwater: lines\nhighwater: 7\n");
 }
 

@@ -75,6 +75,8 @@ static void texts_are_one_clean_line(void **state)
     assert_string_equal(row_text(&row, COLUMN_error), "a \\ b\t日本");
     row_set_text(&row, COLUMN_error, "a\nb");
     assert_string_equal(row_text(&row, COLUMN_error), "a\\nb");
+    row_set_text(&row, COLUMN_error, "a\u202e");
+    assert_string_equal(row_text(&row, COLUMN_error), "a\\xe2\\x80\\xae");
     row_set_text(&row, COLUMN_error, "a\xff");
     assert_string_equal(row_text(&row, COLUMN_error), "a\\xff");
     row_set_escaped(&row, COLUMN_error, "abc\0def\n", 8);

@@ -61,6 +61,65 @@ static void escapes_controls(void **state)
     assert_escaped("\xc2\xa0", 2, 0, "\xc2\xa0");
 }
 
+/* The first and last of every range, and what stands beside them. */
+static void hides_what_cannot_be_seen(void **state)
+{
+    (void)state;
+    static const char *const hidden[] = {
+        "\xc2\x80", "\xc2\x9f", "\u00ad", "\u061c",     "\u180e",     "\u200b",
+        "\u200e",   "\u200f",   "\u2028", "\u202a",     "\u202e",     "\u2060",
+        "\u2066",   "\u2069",   "\u206f", "\ufeff",     "\ufff9",     "\ufffb",
+        "\x1b",     "\x7f",     "\r",     "\U000e0001", "\U000e007f", NULL};
+    static const char *const seen[] = {
+        "\u00a0", "\u00ac", "\u00ae", "\u061b", "\u200c", "\u200d",     "\u2010",     "\u2027",
+        "\u202f", "\u205f", "\u2070", "\ufefe", "\ufffc", "\U000e0080", "\U0001f600", NULL};
+    for (size_t i = 0; hidden[i] != NULL; i++) {
+        struct text escaped = TEXT_INIT, shown = TEXT_INIT, back = TEXT_INIT;
+        uint32_t character = 0;
+        size_t length = strlen(hidden[i]);
+        text_add_escaped(&escaped, hidden[i], length, 0);
+        text_add_shown(&shown, hidden[i], length);
+        assert_int_equal(escaped.data[0], '\\');
+        assert_string_equal(escaped.data, shown.data);
+        assert_int_equal(strspn(escaped.data, "\\xrabcdef0123456789"), escaped.length);
+        assert_int_equal(text_add_unescaped(&back, escaped.data, escaped.length), 0);
+        assert_string_equal(back.data, hidden[i]);
+        assert_false(text_is_shown(hidden[i], length));
+        assert_int_equal(text_hidden(hidden[i], length, &character), length);
+        text_release(&escaped);
+        text_release(&shown);
+        text_release(&back);
+    }
+    for (size_t i = 0; seen[i] != NULL; i++) {
+        uint32_t character;
+        assert_escaped(seen[i], strlen(seen[i]), 0, seen[i]);
+        assert_true(text_is_shown(seen[i], strlen(seen[i])));
+        assert_int_equal(text_hidden(seen[i], strlen(seen[i]), &character), 0);
+    }
+}
+
+static void shows_lines_as_they_are(void **state)
+{
+    (void)state;
+    static const char given[] = "a\\x41\n\tb\x1b]0;t\x07\n\u202e\xff—\0end\n";
+    struct text out = TEXT_INIT;
+    uint32_t character = 0;
+    text_add_shown(&out, given, sizeof given - 1);
+    assert_string_equal(text_string(&out), "a\\x41\n\\tb\\x1b]0;t\\x07\n"
+                                           "\\xe2\\x80\\xae\\xff—\\0end\n");
+    text_clear(&out);
+    text_add_shown(&out, given, 0);
+    assert_string_equal(text_string(&out), "");
+    assert_true(text_is_shown("a\tb\\c", 5));
+    assert_false(text_is_shown("a\nb", 3));
+    assert_false(text_is_shown("a\xff", 2));
+    assert_int_equal(text_hidden("\U000e0001", 4, &character), 4);
+    assert_int_equal(character, 0xe0001);
+    assert_int_equal(text_hidden("\u202e", 2, &character), 0); /* cut off */
+    assert_int_equal(text_hidden("", 0, &character), 0);
+    text_release(&out);
+}
+
 static void escapes_invalid_utf8(void **state)
 {
     (void)state;
@@ -194,6 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_and_terminates),
         cmocka_unit_test(escapes_controls),
+        cmocka_unit_test(hides_what_cannot_be_seen),
+        cmocka_unit_test(shows_lines_as_they_are),
         cmocka_unit_test(escapes_invalid_utf8),
         cmocka_unit_test(every_byte_comes_back),
         cmocka_unit_test(unescaping_refuses),
