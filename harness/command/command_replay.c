@@ -246,6 +246,21 @@ static int play(struct command_call *call, const struct trace *trace,
     return code;
 }
 
+/* What the recorded allocator was refused is not asked for again. */
+static void tell_left_out(const struct trace *trace)
+{
+    uint64_t count = 0, first = 0;
+    for (size_t i = trace->count; i-- > 0;)
+        if (trace->events[i].op == TRACE_OOM) {
+            first = i;
+            count++;
+        }
+    if (count)
+        log_note("%" PRIu64 " requests that the recording shows refused are left out, first at "
+                 "line %" PRIu64 ": %" PRIu64 " bytes",
+                 count, first + 2, trace->events[first].bytes);
+}
+
 static int find_fit(struct command_call *call, const struct trace *trace,
                     const struct replay_setting *setting)
 {
@@ -253,6 +268,7 @@ static int find_fit(struct command_call *call, const struct trace *trace,
     struct replay_fit fit;
     struct text why = TEXT_INIT;
     int code = EXIT_SUCCESS;
+    tell_left_out(trace);
     if (replay_find_fit(trace, setting, &fit, &why)) {
         code = fail(text_string(&why));
     } else if (o->to.json) {

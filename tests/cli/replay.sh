@@ -55,6 +55,10 @@ expect 0 replay "$traces/fuzz_a.trace.csv" --capacity "$refuses"
 has err "were refused"
 expect 0 replay --fit --json "$traces/fuzz_a.trace.csv"
 has out "\"fits_at\": $fits"
+hasnt err "left out"
+expect 0 replay --fit "$traces/fuzz_gc.trace.csv"
+has err "3 requests that the recording shows refused are left out, first at line 6474: 289695232 \
+bytes"
 expect 1 replay --fit "$traces/fuzz_a.trace.csv" --device-total 1GiB
 has err "refused even by the whole device"
 
