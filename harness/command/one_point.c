@@ -212,13 +212,28 @@ static int override_point(const struct command_call *call, const struct workload
     return 0;
 }
 
-static int collect(const struct command_call *call, struct overrides *overrides,
-                   struct text *why)
+/* A device that is none has the bytes that it is given, here or by --set. */
+static int check_capacity(const struct command_call *call, const char *const *set, size_t count,
+                          struct text *why)
+{
+    const struct one_point *options = call->options;
+    bool given = options->capacity[0] || one_point_cuda_index(options);
+    for (size_t i = 0; i < count && !given; i++)
+        given = text_starts_with(set[i], "device.capacity");
+    if (!given)
+        text_addf(why, "measure: --capacity must be given: the size of the %s device",
+                  options->device);
+    return given ? 0 : -1;
+}
+
+static int collect(const struct command_call *call, const char *const *set, size_t count,
+                   struct overrides *overrides, struct text *why)
 {
     const struct one_point *options = call->options;
     const struct workload *workload =
         options->workload ? workload_find(options->workload) : NULL;
-    if (override_device(options, overrides, why) != 0)
+    if (override_device(options, overrides, why) != 0 ||
+        check_capacity(call, set, count, why) != 0)
         return -1;
     if (!options->workload) {
         text_add(why, "measure: --workload must be given");
@@ -227,11 +242,8 @@ static int collect(const struct command_call *call, struct overrides *overrides,
     override(overrides, "study", "workload", options->workload);
     if (workload && override_point(call, workload, overrides, why) != 0)
         return -1;
-    const char **set = xcalloc(call->given_count + 1, sizeof *set);
-    size_t count = command_overrides(call, set);
     for (size_t i = 0; i < count; i++)
         add_override(overrides, xstrdup(set[i]), xasprintf("--set %s", set[i]));
-    free(set);
     return 0;
 }
 
@@ -241,7 +253,9 @@ int one_point_study(const struct command_call *call, struct study *study, struct
     struct text bytes = TEXT_INIT, errors = TEXT_INIT;
     text_add(&bytes, "[study]\nname = measure\nquestion = What does this one point need?\n"
                      "[input point]\n");
-    int outcome = collect(call, &overrides, why);
+    const char **set = xcalloc(call->given_count + 1, sizeof *set);
+    size_t count = command_overrides(call, set);
+    int outcome = collect(call, set, count, &overrides, why);
     if (outcome == 0)
         outcome = study_parse("measure", &bytes, (const char *const *)overrides.items,
                               overrides.count, study, &errors);
@@ -253,6 +267,7 @@ int one_point_study(const struct command_call *call, struct study *study, struct
         outcome = -1;
     }
     overrides_release(&overrides);
+    free(set);
     text_release(&bytes);
     text_release(&errors);
     return outcome;

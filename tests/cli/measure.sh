@@ -40,6 +40,11 @@ expect 4 measure --device simulated --capacity 1GiB $point $measure_consent --ou
 has err "nothing was measured" # refused before, not after, the run
 cmp -s m.json before || fail "an existing output was touched"
 
+# the capacity may also come as the study's own key
+# shellcheck disable=SC2086
+expect 0 measure --device simulated --set device.capacity=1GiB $point $measure_consent -o set.json
+has set.json '"device_capacity_bytes": 1073741824'
+
 # to standard output
 # shellcheck disable=SC2086
 expect 0 measure --device simulated --capacity 1GiB $point $measure_consent
@@ -88,8 +93,9 @@ refused --device simulated --capacity 1GiB --workload dense --batch 0
 has err "--batch=0: batch: "
 hasnt err "--set"
 refused --device simulated --workload dense
-has err "--device=simulated: capacity: must be given"
-hasnt err "--set"
+has err "measure: --capacity must be given: the size of the simulated device"
+refused --device host --workload dense --batch 2
+has err "measure: --capacity must be given: the size of the host device"
 refused --device simulated --capacity 1GiB --workload dense --layers 3
 refused --device simulated --capacity 1GiB --workload dense --dtype float8
 refused --device simulated --capacity 1GiB --workload dense --batch '2
