@@ -10,6 +10,9 @@ for status in $(sed -n 's/^STATUS(\([a-z_]*\),.*/\1/p' \
     "$HIGHWATER_SOURCE/harness/record/status.def"); do
     grep -qE "^$status +(yes|no|empty) " out || fail "columns lacks status $status"
 done
+# NVML's second call: tests/mpi/cards.sh sees both columns on a card with a reserve
+grep -q '^device_used_before_bytes .* nvml_reserved_bytes not among them' out ||
+    fail "device_used_before_bytes is not said to leave the reserve out"
 grep -qE '^allocated_peak_bytes +count +bytes ' out || fail "a unit is missing"
 
 expect 0 columns --json
