@@ -1,7 +1,6 @@
 #include "harness/command/folder_view.h"
 
 #include "harness/base/file.h"
-#include "harness/launch/resume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +31,7 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
         statuses |= 1u << row_status(&closing[i]);
     if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
         count(view, statuses);
-    if ((statuses & RESUME_ALWAYS) == 0)
-        probes_feed(&view->probes, closing, ranks, &said);
+    probes_feed(&view->probes, closing, ranks, &said);
     text_release(&said);
 }
 
@@ -66,13 +64,14 @@ static int look(struct folder_view *view, struct text *why)
     for (size_t i = 0; i < view->plan.count; i++) {
         plan_run_at(&view->plan, i, &run);
         const struct run_record *record = run_set_find(&view->done, run.name);
-        if (record != NULL && (record->statuses & RESUME_ALWAYS) == 0)
+        if (record != NULL && (record->statuses & RUNS_MADE_AGAIN) == 0)
             count(view, record->statuses);
         else
             view->left++;
     }
     if (view->probes.study == NULL)
         probes_open(&view->probes, &view->study, view->places, NULL);
+    probes_resume(&view->probes);
     if (probes_next(&view->probes, &view->done, &run))
         view->left += (size_t)probes_left(&view->probes);
     view->in_use = results_in_use(view->folder);

@@ -53,7 +53,7 @@ int resume_open(struct resume *resume, const char *folder, const struct study *s
 {
     char *path = xasprintf("%s/study.ini", folder);
     struct study frozen;
-    *resume = (struct resume){.retry = retry | RESUME_ALWAYS};
+    *resume = (struct resume){.retry = retry | RUNS_MADE_AGAIN};
     int result = read_frozen(path, &frozen, why);
     if (result == 0) {
         enum study_change change = study_compare(&frozen, study, &resume->changes);

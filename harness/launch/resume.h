@@ -9,11 +9,6 @@
 #include "harness/launch/placement.h"
 #include "harness/record/results.h"
 
-/* Ends that say nothing about the point: such runs are always made again. */
-#define RESUME_ALWAYS                                                                          \
-    (1u << STATUS_dirty | 1u << STATUS_interrupted | 1u << STATUS_launch_failed |              \
-     1u << STATUS_device_lost)
-
 struct json;
 struct resume {
     struct run_set done; /* of the table; whoever runs adds to it */

@@ -49,8 +49,8 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
         statuses |= 1u << row_status(&closing[i]);
     if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
         sweep_count(sweep, statuses);
-    /* What is made again is asked for again: it has not been seen. */
-    if ((statuses & sweep->resume.retry) == 0)
+    /* What --retry names is asked for again: it has not been seen. */
+    if ((statuses & sweep->resume.retry & ~(uint32_t)RUNS_MADE_AGAIN) == 0)
         probes_feed(&sweep->probes, closing, ranks, &listening->said);
 }
 
@@ -78,6 +78,7 @@ static enum sweep_outcome reopen_folder(struct sweep *sweep, const struct json *
         results_reopen(&sweep->results, folder, &listener, &found, why);
     if (opened != RESULTS_OK)
         return opened == RESULTS_IN_USE ? SWEEP_EXISTS : SWEEP_FAILED;
+    probes_resume(&sweep->probes);
     sweep->recording = true;
     sweep->resume.done = found.done;
     sweep->cut = found.said;
@@ -187,8 +188,9 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
         if (driver_open(&sweep->driver, fallback, why) == 0)
             outcome = sweep_make_runs(sweep, why);
     }
-    if (sweep->recording)
-        results_close(&sweep->results);
+    if (sweep->recording && results_close(&sweep->results, why) != 0 &&
+        (outcome == SWEEP_DONE || outcome == SWEEP_ALL_FAILED))
+        outcome = SWEEP_FAILED;
     return outcome;
 }
 

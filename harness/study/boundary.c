@@ -104,16 +104,37 @@ static const struct boundary_seen *find_seen(const struct boundary_search *searc
 }
 
 /* A value inside the edges that nobody judged, however often it was tried: further tries would
- * only end as they did. */
-static bool is_stuck(const struct boundary_search *search, const struct edges *edges)
+ * only end as they did. `now`: counting what the next driver tries again. */
+static bool is_stuck(const struct boundary_search *search, const struct edges *edges, bool now)
 {
     uint64_t tries = search->boundary.confirm < 2 ? 2 : search->boundary.confirm;
     for (size_t i = 0; i < search->seen_count; i++) {
-        number at = number_of(search, search->seen[i].value);
-        if (at >= edges->fit && at <= edges->fail && search->seen[i].not_judged >= tries)
+        const struct boundary_seen *seen = &search->seen[i];
+        number at = number_of(search, seen->value);
+        if (at >= edges->fit && at <= edges->fail &&
+            seen->in_vain + (now ? seen->again_in_vain : 0) >= tries)
             return true;
     }
     return false;
+}
+
+/* Both edges were seen often enough, and nothing between them is left to be run. */
+static bool is_closed(const struct boundary_search *search, const struct edges *edges)
+{
+    uint64_t confirm = search->boundary.confirm;
+    const struct boundary_seen *fit = edges->fit >= 0 ? find_seen(search, edges->fit) : NULL;
+    const struct boundary_seen *fail = find_seen(search, edges->fail);
+    return edges->above_fit - edges->fit <= 1 && edges->fail - edges->below_fail <= 1 &&
+           (!fit || fit->fits >= confirm) && (!fail || fail->fails >= confirm);
+}
+
+static enum boundary_end end_of(const struct boundary_search *search, const struct edges *edges)
+{
+    if (is_closed(search, edges))
+        return BOUNDARY_CONFIRMED;
+    if (is_stuck(search, edges, false))
+        return BOUNDARY_UNDECIDED;
+    return search->spent >= search->most ? BOUNDARY_SPENT : BOUNDARY_RUNNING;
 }
 
 /* --- where to look next --- */
@@ -149,7 +170,7 @@ static number wanted(const struct boundary_search *search)
 {
     struct edges edges = find_edges(search);
     uint64_t confirm = search->boundary.confirm;
-    if (search->spent >= search->most || is_stuck(search, &edges))
+    if (search->spent + search->spent_again >= search->most || is_stuck(search, &edges, true))
         return -1;
     if (edges.above_fit - edges.fit > 1)
         return between(search, edges.fit, edges.above_fit);
@@ -188,19 +209,47 @@ static struct boundary_seen *seen_at(struct boundary_search *search, uint64_t va
     return &search->seen[place];
 }
 
-void boundary_feed(struct boundary_search *search, uint64_t value,
-                   enum boundary_outcome outcome)
+/* May a search that knows as much, with whatever guess, want this one? */
+static bool is_of_use(const struct boundary_search *search, number at)
+{
+    struct edges edges = find_edges(search);
+    uint64_t confirm = search->boundary.confirm;
+    if (end_of(search, &edges) != BOUNDARY_RUNNING)
+        return false;
+    return (at > edges.fit && at < edges.above_fit) ||
+           (at > edges.below_fail && at < edges.fail) ||
+           (at == edges.fit && find_seen(search, at)->fits < confirm) ||
+           (at == edges.fail && find_seen(search, at)->fails < confirm);
+}
+
+bool boundary_feed(struct boundary_search *search, uint64_t value,
+                   enum boundary_outcome outcome, bool counts)
 {
     const struct study_boundary *boundary = &search->boundary;
     if (value < boundary->from || value > boundary->to ||
         (value - boundary->from) % boundary->step != 0)
-        return;
-    if (wanted(search) == number_of(search, value))
-        search->spent++;
+        return false;
+    bool of_use = is_of_use(search, number_of(search, value));
+    bool again = outcome == BOUNDARY_AGAIN;
+    if (of_use && counts)
+        *(again ? &search->spent_again : &search->spent) += 1;
     struct boundary_seen *seen = seen_at(search, value);
     seen->fits += outcome == BOUNDARY_FITS;
     seen->fails += outcome == BOUNDARY_FAILS;
-    seen->not_judged += outcome == BOUNDARY_NOT_JUDGED;
+    if (outcome == BOUNDARY_FITS || outcome == BOUNDARY_FAILS) {
+        seen->in_vain = seen->again_in_vain = 0;
+    } else {
+        seen->not_judged++;
+        *(again ? &seen->again_in_vain : &seen->in_vain) += 1;
+    }
+    return of_use;
+}
+
+void boundary_resume(struct boundary_search *search)
+{
+    search->spent_again = 0;
+    for (size_t i = 0; i < search->seen_count; i++)
+        search->seen[i].again_in_vain = 0;
 }
 
 /* --- the answer --- */
@@ -210,7 +259,7 @@ void boundary_answer(const struct boundary_search *search, struct boundary_answe
     struct edges edges = find_edges(search);
     const struct boundary_seen *fit = edges.fit >= 0 ? find_seen(search, edges.fit) : NULL;
     const struct boundary_seen *fail = find_seen(search, edges.fail);
-    *answer = (struct boundary_answer){.end = BOUNDARY_CONFIRMED};
+    *answer = (struct boundary_answer){.end = end_of(search, &edges)};
     if (fit) {
         answer->fits = reading_of(fit->value);
         answer->fits_runs = fit->fits;
@@ -219,13 +268,7 @@ void boundary_answer(const struct boundary_search *search, struct boundary_answe
         answer->fails = reading_of(fail->value);
         answer->fails_runs = fail->fails;
     }
-    uint64_t confirm = search->boundary.confirm;
-    bool closed = edges.above_fit - edges.fit <= 1 && edges.fail - edges.below_fail <= 1 &&
-                  (!fit || fit->fits >= confirm) && (!fail || fail->fails >= confirm);
-    if (!closed)
-        answer->end = is_stuck(search, &edges)        ? BOUNDARY_UNDECIDED
-                      : search->spent >= search->most ? BOUNDARY_SPENT
-                                                      : BOUNDARY_RUNNING;
+    bool closed = answer->end == BOUNDARY_CONFIRMED;
     answer->none = closed && !fit && edges.fail == 0;
     answer->all = closed && !fail && edges.fit == (number)search->count - 1;
 }

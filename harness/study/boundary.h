@@ -13,10 +13,10 @@
  * search takes at most 2 + 2 confirm runs when the guess is right; no search takes more than 2
  * log2(number of values) + 2 confirm.
  *
- * What to run next depends on what was seen alone, so that a search is resumed by feeding it
- * the rows that there are, in order. With several devices each has a search of its own; a run
- * that one of them asks for is fed to all, and counts against the bound of those that wanted
- * it.
+ * What to run next depends on the guess and on what was seen, so that a search is resumed by
+ * feeding it the rows that there are, in order; what is said depends on what was seen alone.
+ * With several devices each has a search of its own; a run that one of them asks for is fed to
+ * all, and counts against the bound of one, the first that it is of use to.
  */
 #ifndef HIGHWATER_STUDY_BOUNDARY_H
 #define HIGHWATER_STUDY_BOUNDARY_H
@@ -27,12 +27,15 @@ enum boundary_outcome {
     BOUNDARY_FITS,
     BOUNDARY_FAILS,      /* out of memory, refused by the device: nothing else moves it */
     BOUNDARY_NOT_JUDGED, /* any other end */
+    BOUNDARY_AGAIN,      /* likewise, and whoever resumes the study makes such runs again */
 };
 
 /* What was seen at one value. */
 struct boundary_seen {
     uint64_t value;
     uint64_t fits, fails, not_judged; /* runs */
+    uint64_t in_vain;       /* not judged, one after the other since one was */
+    uint64_t again_in_vain; /* likewise, of BOUNDARY_AGAIN */
 };
 
 struct boundary_search {
@@ -42,6 +45,7 @@ struct boundary_search {
     struct boundary_seen *seen; /* ascending; values that were not run are not there */
     size_t seen_count;
     uint64_t spent, most; /* runs that it asked for, and may ask for */
+    uint64_t spent_again; /* likewise, of BOUNDARY_AGAIN: they end this search, not the next */
 };
 
 /* `guess`: the largest value predicted to fit, `from` when none is; missing: no prediction. */
@@ -52,9 +56,12 @@ void boundary_close(struct boundary_search *search);
  * the search has ended. */
 bool boundary_next(const struct boundary_search *search, uint64_t *value,
                    uint64_t *trial) MUST_CHECK;
-/* The outcome of a run at a value of the boundary, asked for or not; others are ignored. */
-void boundary_feed(struct boundary_search *search, uint64_t value,
-                   enum boundary_outcome outcome);
+/* The outcome of a run at a value of the boundary, asked for or not; others are ignored. True:
+ * it is of use, and counts against the bound if `counts` (no other search has counted it). */
+bool boundary_feed(struct boundary_search *search, uint64_t value,
+                   enum boundary_outcome outcome, bool counts);
+/* What was fed up to now is of an earlier driver: runs to be made again have not been tried. */
+void boundary_resume(struct boundary_search *search);
 
 enum boundary_end {
     /* Both were seen `confirm` times, and are neighbours or have unstable ones between them
@@ -63,7 +70,7 @@ enum boundary_end {
     BOUNDARY_CONFIRMED,
     BOUNDARY_UNDECIDED, /* a value in between was never judged, however often it was run */
     BOUNDARY_SPENT,     /* the bound on runs was reached first */
-    BOUNDARY_RUNNING,
+    BOUNDARY_RUNNING,   /* or left, after runs that are made again, for who resumes it */
 };
 struct boundary_answer {
     enum boundary_end end;

@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum column card_facts[PROBE_CARD_FACTS] = {
-    COLUMN_device_uuid, COLUMN_device_capacity_bytes, COLUMN_ecc, COLUMN_mig,
-    COLUMN_driver_version};
-
 static struct boundary_search *search_of(const struct probes *probes, size_t boundary,
                                          uint64_t rank)
 {
@@ -35,7 +31,7 @@ void probes_close(struct probes *probes)
     for (size_t i = 0; i < boundaries * probes->ranks; i++)
         boundary_close(&probes->searches[i]);
     for (uint64_t rank = 0; rank < probes->ranks; rank++)
-        row_release(&probes->cards[rank].known);
+        card_facts_release(&probes->cards[rank].facts);
     free(probes->searches);
     free(probes->guesses);
     free(probes->cards);
@@ -80,28 +76,12 @@ static void begin_again(struct probes *probes, uint64_t rank)
     }
 }
 
-/* What one of the two does not know is no change. */
-static void compare_fact(const struct row *known, const struct row *closing, enum column column,
-                         struct text *difference)
-{
-    struct text was = TEXT_INIT, is = TEXT_INIT;
-    row_format_cell(known, column, &was);
-    row_format_cell(closing, column, &is);
-    if (was.length > 0 && is.length > 0 && strcmp(text_string(&was), text_string(&is)) != 0)
-        text_addf(difference, "%s%s %s is now %s", difference->length > 0 ? ", " : "",
-                  column_facts[column].name, text_string(&was), text_string(&is));
-    text_release(&was);
-    text_release(&is);
-}
-
 static void look_at_card(struct probes *probes, uint64_t rank, const struct row *closing,
                          struct text *said)
 {
     struct probe_card *card = &probes->cards[rank];
     struct text difference = TEXT_INIT;
-    for (size_t i = 0; i < PROBE_CARD_FACTS; i++)
-        compare_fact(&card->known, closing, card_facts[i], &difference);
-    if (difference.length > 0) {
+    if (card_facts_take(&card->facts, closing, &difference)) {
         card->changes++;
         begin_again(probes, rank);
         text_add(said, "the card of ");
@@ -110,14 +90,6 @@ static void look_at_card(struct probes *probes, uint64_t rank, const struct row 
                   " changed: %s; runs before and after it are not to be compared, and "
                   "boundaries begin again\n",
                   text_string(&difference));
-    }
-    for (size_t i = 0; i < PROBE_CARD_FACTS; i++) {
-        struct row one = ROW_INIT;
-        one.cell[card_facts[i]] = closing->cell[card_facts[i]]; /* borrowed for the copy */
-        if (one.cell[card_facts[i]].kind == CELL_EMPTY)
-            continue;
-        row_clear(&card->known, card_facts[i]);
-        row_fill(&card->known, &one);
     }
     text_release(&difference);
 }
@@ -132,6 +104,8 @@ static enum boundary_outcome outcome_of(const struct row *closing)
     if (row_status(closing) == STATUS_oom && refused_by != NULL &&
         strcmp(refused_by, "device") == 0)
         return BOUNDARY_FAILS;
+    if ((RUNS_MADE_AGAIN >> row_status(closing) & 1u) != 0)
+        return BOUNDARY_AGAIN;
     return BOUNDARY_NOT_JUDGED;
 }
 
@@ -150,6 +124,7 @@ static bool decides(const struct probes *probes, const struct row *closing)
 void probes_feed(struct probes *probes, const struct row *closing, size_t count,
                  struct text *said)
 {
+    bool counted = false; /* the run, against the bound of a search */
     for (size_t i = 0; i < count; i++) {
         struct reading rank = rank_of(probes, &closing[i]);
         struct reading value = row_count(&closing[i], COLUMN_value);
@@ -162,10 +137,16 @@ void probes_feed(struct probes *probes, const struct row *closing, size_t count,
             const struct dimension_fact *fact =
                 &dimension_facts[probes->study->boundaries[b].dimension];
             if (cell_is(&closing[i], COLUMN_dimension, fact->name))
-                boundary_feed(search_of(probes, b, rank.value), value.value,
-                              outcome_of(&closing[i]));
+                counted |= boundary_feed(search_of(probes, b, rank.value), value.value,
+                                         outcome_of(&closing[i]), !counted);
         }
     }
+}
+
+void probes_resume(struct probes *probes)
+{
+    for (size_t i = 0; i < probes->study->boundary_count * probes->ranks; i++)
+        boundary_resume(&probes->searches[i]);
 }
 
 /* --- what to run --- */
@@ -227,7 +208,7 @@ void probes_add_text(const struct probes *probes, struct text *out)
     for (size_t b = 0; b < probes->study->boundary_count; b++)
         for (uint64_t rank = 0; rank < probes->ranks; rank++) {
             const struct probe_card *card = &probes->cards[rank];
-            const char *uuid = row_text(&card->known, COLUMN_device_uuid);
+            const char *uuid = row_text(&card->facts.known, COLUMN_device_uuid);
             text_addf(out, "boundary %s",
                       dimension_facts[probes->study->boundaries[b].dimension].name);
             if (probes->ranks > 1) {

@@ -4,20 +4,21 @@
  * placement = alone "rank" is the place of a device in the list, from 0, and a run is told to
  * the search of its device. Only
  * an out-of-memory refused by the device moves a boundary; under phases = both each probe is a
- * split and a whole run, and the whole one decides. When what a card is changes between two
- * runs (its capacity, ECC, MIG, driver, or the card itself), the searches of that rank begin
- * again: earlier outcomes are of another card.
+ * split and a whole run, and the whole one decides. When a rank's card is another than before
+ * (record/card_facts.h), its searches begin again. What is said of the searches, and how many
+ * runs are left, depends on the rows alone: with or without guesses, while they are made or
+ * when they are read back.
  */
 #ifndef HIGHWATER_STUDY_PROBES_H
 #define HIGHWATER_STUDY_PROBES_H
 
+#include "harness/record/card_facts.h"
 #include "harness/record/runs.h"
 #include "harness/study/boundary.h"
 #include "harness/study/plan.h"
 
-#define PROBE_CARD_FACTS 5
 struct probe_card {
-    struct row known; /* the newest that is known of the rank's card */
+    struct card_facts facts;
     uint64_t changes;
 };
 struct probes {
@@ -34,6 +35,8 @@ void probes_close(struct probes *probes);
 /* The closing rows of one run, of any role. Appends a line for each card that changed. */
 void probes_feed(struct probes *probes, const struct row *closing, size_t count,
                  struct text *said);
+/* What was fed up to now was read back: boundary_resume. */
+void probes_resume(struct probes *probes);
 /* The run to make next, under a name that is not in `done`. False: all searches have ended. */
 bool probes_next(const struct probes *probes, const struct run_set *done,
                  struct plan_run *run) MUST_CHECK;

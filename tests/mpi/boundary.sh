@@ -9,6 +9,22 @@ plain()
     printf '%s\n' '[boundary batch]' 'from = 1' 'to = 4096' >> s.ini
 }
 probes() { cells run phase=run rank=0 | wc -l; }
+# agree: status and report say of the rows what the sweep said when it had made them.
+agree()
+{
+    grep -o 'boundary batch.*' "$swept.err" > said.lines || fail "the sweep said no boundary"
+    count=$(wc -l < said.lines)
+    cut -c 21- "$swept/events.log" | grep '^boundary' | tail -n "$count" | cmp - said.lines ||
+        fail "events.log: $(cat "$swept/events.log")"
+    "$bin/highwater" status "$swept" > status.out
+    "$bin/highwater" report "$swept" > report.out
+    for out in status.out report.out; do
+        grep '^boundary' $out | cmp - said.lines || fail "$out: $(cat $out said.lines)"
+    done
+    left=0
+    case $(cat said.lines) in *'not finished'*) left='about [1-9][0-9]*' ;; esac
+    grep -q " runs done, $left left\$" status.out || fail "status: $(cat status.out)"
+}
 
 # --- the prediction is right: 2 + 2 confirm runs at most ---
 plain
@@ -20,9 +36,7 @@ rows_match '^boundary\|batch$' role,dimension
 fits=$(cells value phase=run status=ok | sort -n | tail -n 1)
 fails=$(cells value phase=run status=oom | sort -n | head -n 1)
 [ $((fits + 1)) = "$fails" ] || fail "$fits fits, $fails fails"
-grep -q "boundary batch: fits $fits" right/events.log || fail "events.log does not tell"
-"$bin/highwater" status right > status.out
-grep -q "boundary batch: fits $fits" status.out || fail "status does not tell: $(cat status.out)"
+agree
 sweep s.ini right --set device.capacity=48MiB --resume
 code_is 0
 said 'nothing to do'
@@ -58,6 +72,7 @@ for limit in 1 777 4096; do
     code_is 0
     said "boundary batch: fits $limit \\(2 of 2 runs\\), (fails $((limit + 1)) \\(2 of 2\\)|the largest value asked for)\$"
     [ "$(probes)" -le 28 ] || fail "$(probes) runs where 28 are the most"
+    agree
 done
 limits 0 0
 sweep s.ini nothing
@@ -69,6 +84,7 @@ limits 5 5 limit
 sweep s.ini limit --set device.capacity=48MiB
 said '; undecided$'
 [ "$(probes)" -le 28 ] || fail "$(probes) runs"
+agree
 
 # --- unlike devices: each has its own ---
 limits 40 100
@@ -76,6 +92,7 @@ sweep s.ini two --set launch.ranks=2 --set device.capacity=48MiB,40MiB
 code_is 0
 said 'boundary batch on rank 0: fits 40 \(2 of 2 runs\), fails 41 \([2-9] of [2-9]\)$'
 said 'boundary batch on rank 1: fits 100 \(2 of 2 runs\), fails 101 \(2 of 2\)$'
+agree
 cells run,order,rank,status phase=run > two.facts
 
 # Cut in the middle and resumed: the same probes.
@@ -108,6 +125,45 @@ sweep s.ini shakes --set device.capacity=48MiB
 code_is 0
 said 'boundary batch: fits 40 \(2 of 2 runs\), fails 42 \([0-9] of [0-9]\), unstable at 41 \(1 of [23] fitted\)$'
 [ "$(probes)" -le 28 ] || fail "$(probes) runs"
+agree
+
+# --- all of it shakes: the bound on runs ends the search, and for every reader it is the end ---
+# Each value does one thing when it is run first, and the other when it is run again.
+child turns.sh <<EOF
+$speak
+batch=\${*#*--batch=}
+batch=\${batch%% *}
+hello
+fails=\$((batch > 2000))
+if [ -e "$PWD/turned.\$batch" ]; then fails=\$((1 - fails)); fi
+: > "$PWD/turned.\$batch"
+if [ \$fails = 1 ]; then
+    begin context
+    line 'fail\tstatus=oom\tphase=context\terror=refused\trefused_by=device\trefused_bytes=9'
+    exit 3
+fi
+all
+bye
+EOF
+sweep s.ini turns --set device.capacity=48MiB
+said '; not confirmed: the bound on runs$'
+[ "$(probes)" = 28 ] || fail "$(probes) runs instead of the bound, 28"
+agree
+
+# --- runs that say nothing about the point: the search is left there, --resume goes on ---
+limits 40 40
+mv limits.sh aside
+sweep s.ini unsaid --set device.capacity=48MiB
+code_is 3
+said 'no fit seen, no failure seen, not judged at [0-9]+ \(2 runs\); not finished$'
+rows_are 'launch_failed
+launch_failed' status phase=run
+agree
+mv aside limits.sh
+sweep s.ini unsaid --set device.capacity=48MiB --resume
+code_is 0
+said 'boundary batch: fits 40 \(2 of 2 runs\), fails 41 \(2 of 2\)'
+agree
 unset HIGHWATER_TEST_CHILD
 
 # --- both ways to run a point: each probe is made in both, the whole one decides ---

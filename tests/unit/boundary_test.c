@@ -33,7 +33,7 @@ static uint64_t run_all(struct boundary_search *search,
     while (boundary_next(search, &value, &trial)) {
         assert_true(value >= search->boundary.from && value <= search->boundary.to);
         assert_int_equal((value - search->boundary.from) % search->boundary.step, 0);
-        boundary_feed(search, value, world(user, value));
+        boundary_feed(search, value, world(user, value), true);
         runs++;
         assert_true(runs <= search->most);
     }
@@ -285,12 +285,12 @@ static void test_one_not_judged(void **state)
     assert_true(boundary_next(&search, &value, &trial));
     assert_int_equal(value, 40);
     assert_int_equal(trial, 1);
-    boundary_feed(&search, 40, BOUNDARY_NOT_JUDGED);
+    boundary_feed(&search, 40, BOUNDARY_NOT_JUDGED, true);
     assert_true(boundary_next(&search, &value, &trial));
     assert_int_equal(value, 40);
     assert_int_equal(trial, 2);
     while (boundary_next(&search, &value, &trial))
-        boundary_feed(&search, value, quiet(&truth, value));
+        boundary_feed(&search, value, quiet(&truth, value), true);
     check_quiet(&search, truth);
     boundary_close(&search);
 }
@@ -309,8 +309,11 @@ static void test_unlike_cards(void **state)
             i++;
             continue;
         }
+        bool counted = false;
         for (size_t k = 0; k < 2; k++)
-            boundary_feed(&searches[k], value, quiet(&truths[k], value));
+            counted |=
+                boundary_feed(&searches[k], value, quiet(&truths[k], value), !counted);
+        assert_true(counted);
         runs++;
     }
     for (size_t i = 0; i < 2; i++) {
@@ -334,17 +337,17 @@ static void test_resumed_anywhere(void **state)
         while (boundary_next(&whole, &value, &trial)) {
             values[count] = value;
             outcomes[count] = shaking(&noisy, value);
-            boundary_feed(&whole, value, outcomes[count++]);
+            boundary_feed(&whole, value, outcomes[count++], true);
         }
         boundary_open(&again, &BOUNDARY(1, 4096, 1, 3), reading_of(300));
         for (uint64_t i = 0; i < count; i++) {
             if (i < stop) {
-                boundary_feed(&again, values[i], outcomes[i]);
+                boundary_feed(&again, values[i], outcomes[i], true);
                 continue;
             }
             assert_true(boundary_next(&again, &other, &other_trial));
             assert_int_equal(other, values[i]);
-            boundary_feed(&again, other, outcomes[i]);
+            boundary_feed(&again, other, outcomes[i], true);
         }
         assert_false(boundary_next(&again, &other, &other_trial));
         assert_int_equal(whole.spent, again.spent);

@@ -27,7 +27,9 @@ static void say(uint64_t from, uint64_t to, const char *history, const char *wan
         boundary_feed(&search, value,
                       *end == '+'   ? BOUNDARY_FITS
                       : *end == '-' ? BOUNDARY_FAILS
-                                    : BOUNDARY_NOT_JUDGED);
+                      : *end == '!' ? BOUNDARY_AGAIN
+                                    : BOUNDARY_NOT_JUDGED,
+                      true);
         history = end + 1 + strspn(end + 1, " ");
     }
     boundary_add_text(&search, &text);
@@ -55,6 +57,10 @@ static void test_said(void **state)
     say(1, 1, "1+ 1-", "no fit seen, no failure seen, unstable at 1 (1 of 2 fitted)");
     say(1, 64, "40+ 42? 42?",
         "fits 40 (1 of 1 runs), no failure seen, not judged at 42 (2 runs); undecided");
+    say(1, 64, "40+ 42! 42!",
+        "fits 40 (1 of 1 runs), no failure seen, not judged at 42 (2 runs); not finished");
+    say(1, 64, "40+ 42? 42- 41? 42?",
+        "fits 40 (1 of 1 runs), fails 42 (1 of 1), not judged at 41 (1 runs); not finished");
 }
 
 /* --- several devices, resuming --- */
