@@ -10,10 +10,11 @@
 
 #define DASH "—" /* three bytes, one column wide */
 
-/* Lines of one table: the same evidence, backend, study, workload, role and dimension. */
+/* Lines of one table: those that run_line_group calls equal. */
 struct group {
     const struct run_line *lines;
     size_t count;
+    bool cards_changed; /* somewhere in the file */
 };
 
 static void add_word(struct text *out, int width, const char *word)
@@ -116,15 +117,25 @@ static void add_devices(struct text *out, const struct group *group)
     }
 }
 
+static void add_stretch(struct text *out, const struct group *group)
+{
+    if (group->lines->changes > 0)
+        text_addf(out, ", cards after change %zu", group->lines->changes);
+    else if (group->cards_changed)
+        text_add(out, ", cards before any change");
+}
+
 static void add_group(struct text *out, const struct group *group)
 {
     const struct run_line *first = group->lines;
     const struct workload *workload = workload_find(first->workload);
     bool observed = strcmp(first->evidence, "observed") == 0;
-    text_addf(out, "\n%s: study %s, %s%s%s, workload %s on %s\n",
+    text_addf(out, "\n%s: study %s, %s%s%s, workload %s on %s",
               observed ? "observed" : "computed (nothing here was read from a device)",
               first->study, first->role, first->dimension[0] ? " of " : "", first->dimension,
               first->workload, first->backend);
+    add_stretch(out, group);
+    text_add_char(out, '\n');
     if (workload && workload->caution)
         text_addf(out, " %s\n", workload->caution);
     add_devices(out, group);
@@ -158,6 +169,15 @@ static void add_counts(struct text *out, const struct run_lines *lines)
         text_add(out, "dN behind a rank: a run of its own on the N-th device of the study\n");
 }
 
+static void add_changes(struct text *out, const struct run_lines *lines)
+{
+    if (lines->changes.length == 0)
+        return;
+    text_add(out, "the cards changed: runs before and after are not to be compared, and stand "
+                  "in tables of their own\n");
+    text_add(out, text_string(&lines->changes));
+}
+
 int report_text(const char *path, struct text *out, struct text *why)
 {
     struct run_lines lines;
@@ -172,11 +192,14 @@ int report_text(const char *path, struct text *out, struct text *why)
         text_addf(out, "%s; it is left out\n", text_string(&tear));
     if (lines.count)
         add_counts(out, &lines);
+    add_changes(out, &lines);
     for (size_t i = 0, next; i < lines.count; i = next) {
         for (next = i + 1; next < lines.count; next++)
             if (run_line_group(&lines.lines[i], &lines.lines[next]) != 0)
                 break;
-        add_group(out, &(struct group){.lines = &lines.lines[i], .count = next - i});
+        add_group(out, &(struct group){.lines = &lines.lines[i],
+                                       .count = next - i,
+                                       .cards_changed = lines.changes.length > 0});
     }
     run_lines_release(&lines);
     text_release(&tear);

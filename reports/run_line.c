@@ -2,6 +2,7 @@
 
 #include "harness/record/table.h"
 #include "harness/study/plan.h"
+#include "reports/changes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ int run_line_group(const struct run_line *a, const struct run_line *b)
     int order = 0;
     for (size_t i = 0; order == 0 && i < sizeof x / sizeof x[0]; i++)
         order = strcmp(x[i], y[i]);
-    return order;
+    return order ? order : (a->changes > b->changes) - (a->changes < b->changes);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -144,9 +145,22 @@ static struct run_line *find_line(struct run_lines *lines, const struct row *row
     return NULL;
 }
 
+struct being_read {
+    struct run_lines lines;
+    struct changes changes;
+};
+
+/* A change that one rank shows holds for the run. */
+static void set_changes(struct run_lines *lines, size_t changes)
+{
+    for (size_t i = lines->count; i-- > 0 && lines->lines[i].attempt == lines->attempts;)
+        lines->lines[i].changes = changes;
+}
+
 static bool take_row(void *user, const struct row *row, uint64_t end_offset)
 {
-    struct run_lines *lines = user;
+    struct being_read *read = user;
+    struct run_lines *lines = &read->lines;
     struct run_line *line = find_line(lines, row);
     (void)end_offset;
     if (!line) {
@@ -157,8 +171,11 @@ static bool take_row(void *user, const struct row *row, uint64_t end_offset)
         line = &lines->lines[lines->count++];
         line_open(line, row);
         line->attempt = lines->attempts;
+        line->changes = changes_begin(&read->changes, line);
     }
     line_add(line, row);
+    if (row_is_closing(row))
+        set_changes(lines, changes_take(&read->changes, line, row));
     return true;
 }
 
@@ -190,9 +207,12 @@ static void drop_replaced(struct run_lines *lines)
 int run_lines_read(const char *path, struct run_lines *out, uint64_t *rows, struct text *tear,
                    struct text *why)
 {
-    struct run_lines lines = {.lines = NULL};
+    struct being_read read = {.lines = {.lines = NULL}};
     struct table_reading reading = {.rows = 0};
-    int outcome = table_read(path, true, take_row, &lines, &reading, why);
+    int outcome = table_read(path, true, take_row, &read, &reading, why);
+    struct run_lines lines = read.lines;
+    text_add(&lines.changes, text_string(&read.changes.said));
+    changes_release(&read.changes);
     if (outcome == 0 && reading.torn && reading.good_end == 0) {
         text_addf(why, "%s: not a table of highwater: it has no header", path);
         outcome = -1;
@@ -219,4 +239,5 @@ void run_lines_release(struct run_lines *lines)
     for (size_t i = 0; i < lines->count; i++)
         line_release(&lines->lines[i]);
     free(lines->lines);
+    text_release(&lines->changes);
 }

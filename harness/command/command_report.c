@@ -87,7 +87,9 @@ const struct command command_report = {
     .operand_max = 1,
     .about = "FOLDER is a results folder, or a rows.csv. Computed and observed rows stand in\n"
              "tables of their own; peaks are never summed. Of a run that was made again the\n"
-             "last attempt counts; a value at which some runs fit and some do not is unstable.",
+             "last attempt counts; a value at which some runs fit and some do not is\n"
+             "unstable. Where a card changed between two runs (capacity, ECC, MIG, driver),\n"
+             "those before and after it stand in tables with limits of their own.",
     .output = "output",
     .options_size = sizeof(struct report_options),
     .parts = parts,

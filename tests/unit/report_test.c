@@ -1,127 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "harness/base/file.h"
-#include "harness/record/table.h"
-#include "reports/report_text.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-/* A table under construction. */
-static struct text table;
-
-static int begin(void **state)
-{
-    (void)state;
-    text_clear(&table);
-    table_add_header(&table);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    text_release(&table);
-    return 0;
-}
-
-struct made {
-    const char *backend, *run;
-    uint64_t value, rank;
-    const char *phase;
-    int status;
-    struct reading allocated, reserved, predicted, used;
-    const char *phases;
-    bool partial;
-};
-
-static void add(const struct made *made)
-{
-    struct row row = ROW_INIT;
-    bool observed = strcmp(made->backend, "cuda") == 0;
-    row_set_text(&row, COLUMN_evidence, observed ? "observed" : "computed");
-    row_set_text(&row, COLUMN_backend, made->backend);
-    row_set_text(&row, COLUMN_study, "s");
-    row_set_text(&row, COLUMN_workload, "dense");
-    row_set_text(&row, COLUMN_role, "sweep");
-    row_set_text(&row, COLUMN_dimension, "batch");
-    row_set_text(&row, COLUMN_run, made->run);
-    row_set_text(&row, COLUMN_phase, made->phase);
-    row_set_text(&row, COLUMN_phases, made->phases);
-    if (row_is_closing(&row))
-        row_set_text(&row, COLUMN_predicted_fits, made->status == STATUS_oom ? "no" : "yes");
-    row_set_count(&row, COLUMN_value, made->value);
-    row_set_count(&row, COLUMN_trial, 1);
-    row_set_count(&row, COLUMN_rank, made->rank);
-    row_set_count(&row, COLUMN_device_capacity_bytes, 85520809984);
-    row_set_text(&row, COLUMN_partial, made->partial ? "yes" : NULL);
-    row_set_reading(&row, COLUMN_allocated_peak_bytes, made->allocated);
-    row_set_reading(&row, COLUMN_reserved_peak_bytes, made->reserved);
-    row_set_reading(&row, COLUMN_predicted_allocated_peak_bytes, made->predicted);
-    row_set_reading(&row, COLUMN_device_used_end_bytes, made->used);
-    row_set_status(&row, (enum status)made->status);
-    if (row_is_closing(&row) && made->status == STATUS_oom)
-        row_set_text(&row, COLUMN_failed_phase, "warm_forward");
-    table_add_row(&table, &row);
-    row_release(&row);
-}
-
-static void add_as(const char *backend, const char *run, uint64_t value, uint64_t rank,
-                   enum status status, const char *phases)
-{
-    struct made made = {.backend = backend,
-                        .run = run,
-                        .value = value,
-                        .rank = rank,
-                        .phase = "cold_forward",
-                        .phases = phases,
-                        .status = STATUS_ok,
-                        .allocated = reading_of(1000 * value),
-                        .predicted = reading_of(1000 * value)};
-    add(&made);
-    made.phase = "warm_forward";
-    made.status = (int)status;
-    made.partial = status == STATUS_oom;
-    made.allocated = reading_of(1000 * value + 1);
-    add(&made);
-    made = (struct made){.backend = backend,
-                         .run = run,
-                         .value = value,
-                         .rank = rank,
-                         .phase = "run",
-                         .phases = phases,
-                         .status = (int)status};
-    add(&made);
-}
-
-static void add_run(const char *backend, const char *run, uint64_t value, uint64_t rank,
-                    enum status status)
-{
-    add_as(backend, run, value, rank, status, NULL);
-}
-
-/* The report of the table, which the caller frees; *outcome is report_text's. */
-static char *report(int *outcome)
-{
-    char path[] = "/tmp/highwater-report-XXXXXX";
-    struct text out = TEXT_INIT, why = TEXT_INIT;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(file_write_all(fd, table.data, table.length, path, &why), 0);
-    close(fd);
-    *outcome = report_text(path, &out, &why);
-    unlink(path);
-    text_release(&why);
-    char *text = xstrdup(text_string(&out));
-    text_release(&out);
-    return text;
-}
+#include "tests/unit/report_bed.h"
 
 /* The line of a run in the report's table: from its value to the end of the line. */
 static char *line_of(const char *text, const char *value)
@@ -221,12 +98,6 @@ static void limits_need_every_rank(void **state)
     assert_non_null(
         strstr(text, "largest value that fits in every run: 2; smallest that does not: 8"));
     free(text);
-}
-
-static void has(const char *text, const char *wanted)
-{
-    if (strstr(text, wanted) == NULL)
-        fail_msg("\"%s\" is not in: %s", wanted, text);
 }
 
 static void a_value_with_both_outcomes_is_unstable(void **state)
@@ -394,5 +265,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_made_again_counts_once, begin, end),
         cmocka_unit_test_setup_teardown(a_predicted_misfit_is_a_lower_bound, begin, end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
