@@ -12,34 +12,6 @@ const enum column forecast_columns[FORECAST_COUNTERS] = {
     COLUMN_reserved_start_bytes,  COLUMN_reserved_peak_bytes,  COLUMN_reserved_end_bytes,
 };
 
-/* The assumed duration: a start, and the peak's bytes touched once an execution. */
-static const struct {
-    uint64_t start_ns, bytes_per_ms;
-    const char *words;
-} paces[] = {
-    [BACKEND_CUDA] = {1000000000, 100000000,
-                      "1 s a run for launch, context and libraries, and "
-                      "its allocated peak at 100 GB/s an execution"},
-    [BACKEND_SIMULATED] = {500000000, 0, "0.5 s a run for launch"},
-    [BACKEND_HOST] = {500000000, 100000,
-                      "0.5 s a run for launch, and its allocated peak at "
-                      "0.1 GB/s an execution"},
-};
-
-void forecast_add_rule(const struct study *study, struct text *out)
-{
-    text_add(out, paces[study->backend].words);
-}
-
-static uint64_t assumed_ns(const struct study *study, struct reading peak)
-{
-    uint64_t rate = paces[study->backend].bytes_per_ms, start = paces[study->backend].start_ns;
-    uint64_t executions = 1 + study->warmup + study->repeats;
-    if (rate == 0 || !peak.known)
-        return start;
-    return start + peak.value / rate * 1000000 * executions;
-}
-
 /* The two ways to run a point have an outlook each. */
 static bool same_point(const struct plan_run *a, const struct plan_run *b)
 {
@@ -208,13 +180,15 @@ int forecast_make(const struct study *study, const struct plan *plan,
         if (look_at(study, &run, card, &forecast->outlooks[i], why) != 0)
             return -1;
     }
+    double duration = 0;
     for (size_t i = 0; i < plan->count; i++) {
         size_t card, end;
         plan_run_at(plan, i, &run);
         forecast_cards_of(forecast, &run, &card, &end);
-        const struct outlook *outlook = forecast_of(forecast, forecast->point_of_run[i], card);
-        forecast->duration_ns += assumed_ns(study, outlook->allocated_peak);
+        duration += pace_assumed_ns(study, &run,
+                                    forecast_of(forecast, forecast->point_of_run[i], card));
     }
+    forecast->duration_ns = duration < 0x1p64 ? (uint64_t)duration : UINT64_MAX;
     return look_for_boundaries(study, forecast, why);
 }
 

@@ -66,8 +66,10 @@ void forecast_cards_of(const struct forecast *forecast, const struct plan_run *r
 /* The most runs that the searches for a boundary make together. */
 uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct study *study,
                                 const struct study_boundary *boundary);
-/* Appends the rule behind duration_ns. */
-void forecast_add_rule(const struct study *study, struct text *out);
+/* pace.c: how long a run is assumed to take, and the rule behind it in words. */
+double pace_assumed_ns(const struct study *study, const struct plan_run *run,
+                       const struct outlook *outlook);
+const char *pace_rule(const struct study *study);
 
 /* cards.c */
 int cards_find(const struct study *study, struct reading capacity, struct forecast *forecast,

@@ -157,8 +157,6 @@ void plan_view_json(const struct plan_view *view, struct text *out)
 {
     const struct study *study = view->study;
     struct json *document = json_make_object();
-    struct text rule = TEXT_INIT;
-    forecast_add_rule(study, &rule);
     json_set_count(document, "schema", 1);
     json_set_text(document, "evidence", "computed");
     json_set_text(document, "study", study->name);
@@ -174,12 +172,11 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set_reading(document, "predicted_not_to_fit",
                      judged ? reading_of(misfits) : reading_missing());
     json_set_count(document, "assumed_duration_ns", view->forecast.duration_ns);
-    json_set_text(document, "assumed_duration_rule", text_string(&rule));
+    json_set_text(document, "assumed_duration_rule", pace_rule(study));
     json_set(document, "cards", cards_json(view));
     json_set(document, "boundaries", boundaries_json(view));
     json_set(document, "runs", runs_json(view));
     json_set(document, "points", points_json(view));
     json_write(document, out);
     json_release(document);
-    text_release(&rule);
 }

@@ -116,9 +116,7 @@ static void add_head(const struct plan_view *view, struct text *out)
     text_add(out, study->boundary_count ? "assumed duration without the boundaries' runs: "
                                         : "assumed duration: ");
     text_add_duration(out, view->forecast.duration_ns);
-    text_add(out, " (");
-    forecast_add_rule(study, out);
-    text_add(out, ")\n");
+    text_addf(out, " (%s)\n", pace_rule(study));
 }
 
 /* "yes", "no: warm_forward", or each card's own answer where they differ in capacity. */

@@ -279,4 +279,5 @@ const struct workload workload_decoder = {
     .fixed = decoder_fixed,
     .run = run,
     .estimate = decoder_estimate,
+    .operations = decoder_operations,
 };

@@ -34,6 +34,7 @@ int decoder_check(const struct point *point, const void *options, struct text *w
 int decoder_look(const void *options, struct text *notes, struct text *why);
 void decoder_estimate(const struct point *point, int dtype, const void *options,
                       struct reading *weights, struct reading *kv);
+double decoder_operations(const struct point *point, const void *options);
 
 /* --- its state ---------------------------------------------------------------------- */
 /* NULL: the network has none. */

@@ -256,3 +256,34 @@ void decoder_estimate(const struct point *point, int dtype, const void *options,
     }
     text_release(&why);
 }
+
+/* Keys that `tokens` tokens see together, each itself and those before it, at most `window`. */
+static double keys_seen(double tokens, uint64_t window)
+{
+    double most = window == 0 || tokens < (double)window ? tokens : (double)window;
+    return most * (most + 1) / 2 + (tokens - most) * most;
+}
+
+double decoder_operations(const struct point *point, const void *options)
+{
+    const struct decoder_options *of = options;
+    struct model_config shape;
+    struct text why = TEXT_INIT;
+    double rows = (double)point->value[DIMENSION_batch].value *
+                  (double)point->value[DIMENSION_sequences].value;
+    double generated = (double)point->value[DIMENSION_generated].value;
+    double tokens = (double)point->value[DIMENSION_context].value + generated, sum = 0;
+    if (decoder_shape(point, of, &shape, &why) == 0) {
+        double head = (double)shape.vocabulary * (double)shape.width;
+        double ends = shape.tied_embeddings ? head : 2 * head, keys = 0;
+        for (uint64_t l = 0; l < shape.layers; l++) {
+            uint64_t window = model_config_window(&shape, l), kept = of->kv_window;
+            keys += keys_seen(tokens, window && (!kept || window < kept) ? window : kept);
+        }
+        sum = 2 * tokens * ((double)model_config_parameters(&shape) - ends) +
+              2 * (generated + 1) * head +
+              4 * keys * (double)shape.heads * (double)shape.head_dim;
+    }
+    text_release(&why);
+    return rows * sum;
+}

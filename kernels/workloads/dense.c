@@ -229,6 +229,16 @@ static void estimate(const struct point *point, int dtype, const void *options,
                    : reading_missing();
 }
 
+static double operations(const struct point *point, const void *options)
+{
+    double width = (double)point->value[DIMENSION_width].value;
+    double tokens = (double)point->value[DIMENSION_batch].value *
+                    (double)point->value[DIMENSION_context].value *
+                    (double)point->value[DIMENSION_sequences].value;
+    (void)options;
+    return tokens * 2 * 2 * width * EXPANSION * width;
+}
+
 static const char *const phases[] = {"context",      "libraries", "model_load",   "inputs",
                                      "cold_forward", "warmup",    "warm_forward", NULL};
 
@@ -243,4 +253,5 @@ const struct workload workload_dense = {
     .check = check,
     .run = run,
     .estimate = estimate,
+    .operations = operations,
 };

@@ -36,6 +36,9 @@ struct workload {
     /* Arithmetic of weights and KV bytes; missing where it has no such notion. */
     void (*estimate)(const struct point *point, int dtype, const void *options,
                      struct reading *weights, struct reading *kv);
+    /* Floating-point operations of one execution, a multiplication and an addition being two:
+     * products and attention, for an assumption of how long it takes. */
+    double (*operations)(const struct point *point, const void *options);
 };
 extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
 const struct workload *workload_find(const char *name);

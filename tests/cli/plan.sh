@@ -70,6 +70,17 @@ has out "predicted not to fit: 0 of 3 points"
 expect 1 plan study.ini --capacity 80gib
 expect 1 plan study.ini --capacity 0
 
+# the host is assumed to make the allocated peak at 0.1 GB/s and to compute at 4 GFLOP/s: two
+# products of 1024 tokens, 512 and 2048 features, in 1 + 3 + 5 executions
+sed 's/^backend.*/backend = host/; s/^capacity.*/capacity = 1GiB/; s/^width.*/width = 512/
+    /^trials/d; /^ranks/d; /^\[input/,/^batch/d; s/^values.*/values = 8/' study.ini >host.ini
+expect 0 plan host.ini --json
+peak=$(sed -n 's/^ *"allocated_peak_bytes": \([0-9]*\),*$/\1/p' out | sort -n | tail -1)
+has out "\"assumed_duration_ns\": $((500000000 + 10 * peak + 9 * 2 * 2 * 1024 * 512 * 2048 / 4)),"
+# of a run that will not fit nothing is assumed to be computed
+expect 0 plan host.ini --json --capacity 32MiB
+has out "\"assumed_duration_ns\": $((500000000 + 10 * 33554432)),"
+
 # a boundary is part of the plan, and what is predicted of it is what a run says
 sed '/^\[input/,$d' study.ini >boundary.ini
 printf '[boundary batch]\nfrom = 1\nto = 1000\nstep = 3\nconfirm = 3\n' >>boundary.ini
