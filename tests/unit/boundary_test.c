@@ -295,6 +295,30 @@ static void test_one_not_judged(void **state)
     boundary_close(&search);
 }
 
+/* Runs that are made again end the search of this driver; whoever resumes it has its whole
+ * bound, however often that was so. */
+static void test_made_again(void **state)
+{
+    (void)state;
+    uint64_t truth = 5, value, trial;
+    struct boundary_search search;
+    struct boundary_answer answer;
+    boundary_open(&search, &BOUNDARY(1, 8, 1, 2), reading_of(5));
+    for (int driver = 0; driver < 20; driver++) {
+        for (int try = 0; try < 2; try++) {
+            assert_true(boundary_next(&search, &value, &trial));
+            boundary_feed(&search, value, BOUNDARY_AGAIN, true);
+        }
+        assert_false(boundary_next(&search, &value, &trial));
+        boundary_answer(&search, &answer);
+        assert_int_equal(answer.end, BOUNDARY_RUNNING);
+        boundary_resume(&search);
+    }
+    run_all(&search, quiet, &truth);
+    check_quiet(&search, truth);
+    boundary_close(&search);
+}
+
 /* Unlike cards in one run: each search is fed every run, each comes to its own answer, and the
  * runs are no more than the bounds of all together. */
 static void test_unlike_cards(void **state)
@@ -367,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_nothing_judged),
         cmocka_unit_test(test_not_judged_is_no_failure),
         cmocka_unit_test(test_one_not_judged),
+        cmocka_unit_test(test_made_again),
         cmocka_unit_test(test_unlike_cards),
         cmocka_unit_test(test_resumed_anywhere),
     };
