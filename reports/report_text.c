@@ -23,15 +23,12 @@ static void add_word(struct text *out, int width, const char *word)
     text_addf(out, " %-*s", empty ? width + 2 : width, empty ? DASH : word);
 }
 
-static void add_number(struct text *out, int width, const char *mark, struct reading number)
+static void add_number(struct text *out, int width, struct reading number)
 {
-    char digits[24];
-    if (!number.known) {
+    if (number.known)
+        text_addf(out, " %*" PRIu64, width, number.value);
+    else
         text_addf(out, " %*s", width + 2, DASH);
-        return;
-    }
-    snprintf(digits, sizeof digits, "%s%" PRIu64, mark, number.value);
-    text_addf(out, " %*s", width, digits);
 }
 
 static bool same(struct reading a, struct reading b)
@@ -49,7 +46,7 @@ static void add_rank(struct text *out, const struct run_line *line)
 {
     char words[48];
     if (line->place == 0 || !line->rank.known) {
-        add_number(out, 4, "", line->rank);
+        add_number(out, 4, line->rank);
         return;
     }
     snprintf(words, sizeof words, "%" PRIu64 " d%" PRIu64, line->rank.value, line->place);
@@ -69,20 +66,20 @@ static void add_line(struct text *out, const struct run_line *line, bool phases)
 {
     const char *mark = line->partial ? ">=" : "";
     if (line->dimension[0])
-        add_number(out, 12, "", line->value);
+        add_number(out, 12, line->value);
     else
         add_word(out, 12, line->input);
-    add_number(out, 5, "", line->trial);
+    add_number(out, 5, line->trial);
     add_rank(out, line);
     if (phases)
         add_word(out, 6, line->phases);
     add_word(out, 4, line->fits);
     add_word(out, 13, status_of(line));
     add_word(out, 14, line->failed_phase);
-    add_number(out, 16, mark, line->allocated);
-    add_number(out, 16, mark, line->reserved);
-    add_number(out, 16, line->predicted_misfit ? ">=" : "", line->predicted);
-    add_number(out, 16, "", line->device_used);
+    text_add_peak(out, mark, line->allocated);
+    text_add_peak(out, mark, line->reserved);
+    text_add_peak(out, line->predicted_misfit ? ">=" : "", line->predicted);
+    text_add_peak(out, "", line->device_used);
     text_add_char(out, '\n');
 }
 
@@ -92,9 +89,12 @@ static void add_columns(struct text *out, const struct group *group)
     text_addf(out, " %12s %5s %4s", first, "trial", "rank");
     if (has_whole(group))
         text_addf(out, " %-6s", "phases");
-    text_addf(out, " %-4s %-13s %-14s %16s %16s %16s %16s\n", "fits", "status",
-              "failed in", "allocated peak", "reserved peak", "predicted alloc.",
-              "device used");
+    text_addf(out, " %-4s %-13s %-14s", "fits", "status", "failed in");
+    text_add_peak_heading(out, "allocated peak");
+    text_add_peak_heading(out, "reserved peak");
+    text_add_peak_heading(out, "predicted alloc");
+    text_add_peak_heading(out, "device used");
+    text_add_char(out, '\n');
 }
 
 static void add_devices(struct text *out, const struct group *group)
@@ -107,12 +107,8 @@ static void add_devices(struct text *out, const struct group *group)
                    same(group->lines[j].capacity, line->capacity);
         if (said || !line->capacity.known)
             continue;
-        text_addf(out,
-                  " device %s: %" PRIu64 " bytes = ", line->device[0] ? line->device : DASH,
-                  line->capacity.value);
-        text_add_gb(out, line->capacity.value);
-        text_add(out, " = ");
-        text_add_gib(out, line->capacity.value);
+        text_addf(out, " device %s: ", line->device[0] ? line->device : DASH);
+        text_add_size(out, line->capacity.value);
         text_add(out, " in all\n");
     }
 }
@@ -161,10 +157,10 @@ static void add_counts(struct text *out, const struct run_lines *lines)
     if (lines->replaced)
         text_addf(out, "; %zu earlier ones were made again and are left out", lines->replaced);
     text_add(out,
-             "\nbytes; " DASH " was not measured; >= is the last value of a phase that did "
-             "not finish, a lower bound; so is\na predicted one, up to the request predicted "
-             "to be refused\nallocated is part of reserved: never add them; "
-             "device used counts every process on the card\n");
+             "\nbytes, and the same in GiB (2^30); " DASH " was not measured; >= is the "
+             "last value of a phase that did not\nfinish, a lower bound; so is a predicted "
+             "one, up to the request predicted to be refused\nallocated is part of reserved: "
+             "never add them; device used counts every process on the card\n");
     if (alone)
         text_add(out, "dN behind a rank: a run of its own on the N-th device of the study\n");
 }

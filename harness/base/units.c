@@ -1,6 +1,7 @@
 #include "harness/base/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,18 +184,52 @@ static void add_hundredths(struct text *text, uint64_t bytes, uint64_t unit, con
         whole++;
         hundredths = 0;
     }
-    text_addf(text, "%llu.%02llu %s", (unsigned long long)whole, (unsigned long long)hundredths,
+    text_addf(text, "%llu.%02llu%s", (unsigned long long)whole, (unsigned long long)hundredths,
               name);
 }
 
 void text_add_gb(struct text *text, uint64_t bytes)
 {
-    add_hundredths(text, bytes, 1000000000, "GB");
+    add_hundredths(text, bytes, 1000000000, " GB");
 }
 
 void text_add_gib(struct text *text, uint64_t bytes)
 {
-    add_hundredths(text, bytes, 1ull << 30, "GiB");
+    add_hundredths(text, bytes, 1ull << 30, " GiB");
+}
+
+void text_add_size(struct text *text, uint64_t bytes)
+{
+    text_addf(text, "%llu bytes = ", (unsigned long long)bytes);
+    text_add_gb(text, bytes);
+    text_add(text, " = ");
+    text_add_gib(text, bytes);
+}
+
+#define DASH "—" /* three bytes, one column wide */
+
+void text_add_bytes_cell(struct text *text, const char *mark, struct reading bytes)
+{
+    char digits[32];
+    if (bytes.known)
+        snprintf(digits, sizeof digits, "%s%llu", mark, (unsigned long long)bytes.value);
+    text_addf(text, " %*s", UNITS_BYTES + (bytes.known ? 0 : 2), bytes.known ? digits : DASH);
+}
+
+void text_add_peak(struct text *text, const char *mark, struct reading bytes)
+{
+    struct text gib = TEXT_INIT;
+    text_add(&gib, bytes.known ? mark : DASH);
+    if (bytes.known)
+        add_hundredths(&gib, bytes.value, 1ull << 30, "");
+    text_add_bytes_cell(text, mark, bytes);
+    text_addf(text, " %*s", UNITS_GIB + (bytes.known ? 0 : 2), text_string(&gib));
+    text_release(&gib);
+}
+
+void text_add_peak_heading(struct text *text, const char *name)
+{
+    text_addf(text, " %*s %*s", UNITS_BYTES, name, UNITS_GIB, "GiB");
 }
 
 void text_add_duration(struct text *text, uint64_t nanoseconds)

@@ -13,6 +13,7 @@
 #ifndef HIGHWATER_BASE_UNITS_H
 #define HIGHWATER_BASE_UNITS_H
 
+#include "harness/base/reading.h"
 #include "harness/base/text.h"
 
 #include <stdint.h>
@@ -29,6 +30,16 @@ int add_checked(uint64_t a, uint64_t b, uint64_t *out) MUST_CHECK;
 /* "14.00 GB" (10^9) and "13.04 GiB" (2^30), rounded to nearest. For people only. */
 void text_add_gb(struct text *text, uint64_t bytes);
 void text_add_gib(struct text *text, uint64_t bytes);
+/* "25769803776 bytes = 25.77 GB = 24.00 GiB", where one number stands alone. */
+void text_add_size(struct text *text, uint64_t bytes);
+/* Two cells of a table, in UNITS_BYTES and UNITS_GIB columns with a blank before each: bytes,
+ * and the same in GiB; a dash in both when missing. `mark` stands before the digits (">="). */
+#define UNITS_BYTES 15
+#define UNITS_GIB 8
+void text_add_peak(struct text *text, const char *mark, struct reading bytes);
+void text_add_peak_heading(struct text *text, const char *name);
+/* Bytes alone, as wide as they are there. */
+void text_add_bytes_cell(struct text *text, const char *mark, struct reading bytes);
 /* "1 h 02 min", "12.3 s", "45 ms". For people only. */
 void text_add_duration(struct text *text, uint64_t nanoseconds);
 

@@ -1,6 +1,7 @@
 #include "harness/command/command.h"
 
 #include "harness/base/json.h"
+#include "harness/base/units.h"
 #include "harness/launch/sweep.h"
 
 #include <inttypes.h>
@@ -36,6 +37,21 @@ static void add_scalar(const struct json *value, struct text *out)
         text_add(out, "—");
 }
 
+/* Bytes for people: the same in GB and GiB behind them. */
+static void add_units(const char *key, const struct json *value, struct text *out)
+{
+    static const char ending[] = "_bytes";
+    size_t length = strlen(key), tail = sizeof ending - 1;
+    uint64_t bytes;
+    if (length <= tail || strcmp(key + length - tail, ending) != 0 ||
+        json_count(value, &bytes) != 0)
+        return;
+    text_add(out, " = ");
+    text_add_gb(out, bytes);
+    text_add(out, " = ");
+    text_add_gib(out, bytes);
+}
+
 /* The document as an outline: objects indented under their key, list elements under a number.
  */
 static void print_value(const char *key, const struct json *value, int depth, struct text *out)
@@ -54,6 +70,7 @@ static void print_value(const char *key, const struct json *value, int depth, st
     } else {
         text_add(out, ": ");
         add_scalar(value, out);
+        add_units(key, value, out);
         text_add_char(out, '\n');
     }
 }

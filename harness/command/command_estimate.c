@@ -232,10 +232,8 @@ static void print_text(const struct estimate *estimate, struct text *out)
 {
     for (size_t i = 0; i < estimate->count; i++) {
         const struct figure *figure = &estimate->figures[i];
-        text_addf(out, "%-9s %" PRIu64 " bytes = ", figure->name, figure->bytes);
-        text_add_gb(out, figure->bytes);
-        text_add(out, " = ");
-        text_add_gib(out, figure->bytes);
+        text_addf(out, "%-9s ", figure->name);
+        text_add_size(out, figure->bytes);
         text_addf(out, "\n          %s: %s\n          leaves out: %s\n", figure->evidence,
                   text_string(&figure->from), figure->without);
     }

@@ -2,6 +2,7 @@
 
 #include "harness/base/json.h"
 #include "harness/base/log.h"
+#include "harness/base/units.h"
 #include "harness/memory/replay.h"
 #include "harness/record/table.h"
 
@@ -191,11 +192,14 @@ static void print_json(const struct replay_options *o, const struct replay_setti
 
 static void tell_refusals(const struct replay_result *result)
 {
+    struct text size = TEXT_INIT;
+    text_add_size(&size, result->refusal.bytes);
     if (result->refusals)
         log_note("%" PRIu64 " requests were refused that the recording has granted, first at "
-                 "line %" PRIu64 ": %" PRIu64 " bytes by the %s; their blocks are left out",
-                 result->refusals, result->first_refusal, result->refusal.bytes,
+                 "line %" PRIu64 ": %s, by the %s; their blocks are left out",
+                 result->refusals, result->first_refusal, text_string(&size),
                  result->refusal.by);
+    text_release(&size);
     if (result->served)
         log_note("%" PRIu64
                  " requests that the recording shows refused found a free block here",
@@ -250,15 +254,28 @@ static int play(struct command_call *call, const struct trace *trace,
 static void tell_left_out(const struct trace *trace)
 {
     uint64_t count = 0, first = 0;
+    struct text size = TEXT_INIT;
     for (size_t i = trace->count; i-- > 0;)
         if (trace->events[i].op == TRACE_OOM) {
             first = i;
             count++;
         }
-    if (count)
+    if (count) {
+        text_add_size(&size, trace->events[first].bytes);
         log_note("%" PRIu64 " requests that the recording shows refused are left out, first at "
-                 "line %" PRIu64 ": %" PRIu64 " bytes",
-                 count, first + 2, trace->events[first].bytes);
+                 "line %" PRIu64 ": %s",
+                 count, first + 2, text_string(&size));
+    }
+    text_release(&size);
+}
+
+/* The answer for people; standard output has it as data. */
+static void tell_fit(const struct replay_fit *fit)
+{
+    struct text size = TEXT_INIT;
+    text_add_size(&size, fit->fits);
+    log_note("fits in %s, and not in 2 MiB less", text_string(&size));
+    text_release(&size);
 }
 
 static int find_fit(struct command_call *call, const struct trace *trace,
@@ -269,7 +286,10 @@ static int find_fit(struct command_call *call, const struct trace *trace,
     struct text why = TEXT_INIT;
     int code = EXIT_SUCCESS;
     tell_left_out(trace);
-    if (replay_find_fit(trace, setting, &fit, &why)) {
+    int outcome = replay_find_fit(trace, setting, &fit, &why);
+    if (outcome == 0)
+        tell_fit(&fit);
+    if (outcome != 0) {
         code = fail(text_string(&why));
     } else if (o->to.json) {
         struct json *object = document(o, setting);

@@ -4,28 +4,15 @@
 #include "kernels/backends.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#define DASH "—" /* three bytes, one column wide */
-
-/* `mark` says when the number is a lower bound. */
-static void add_bytes(struct text *out, const char *mark, struct reading bytes)
-{
-    char digits[32];
-    if (bytes.known)
-        snprintf(digits, sizeof digits, "%s%" PRIu64, mark, bytes.value);
-    text_addf(out, " %*s", bytes.known ? 15 : 17, bytes.known ? digits : DASH);
-}
 
 static void add_size(const char *what, struct reading size, struct text *out)
 {
     if (!size.known)
         return;
-    text_addf(out, "%s %" PRIu64 " bytes = ", what, size.value);
-    text_add_gb(out, size.value);
-    text_add(out, " = ");
-    text_add_gib(out, size.value);
+    text_addf(out, "%s ", what);
+    text_add_size(out, size.value);
     text_add(out, ", ");
 }
 
@@ -160,22 +147,29 @@ static void add_runs(const struct plan_view *view, struct text *out)
 {
     struct plan_run run;
     text_addf(out,
-              "\nruns in the order of launch; bytes are computed, >= is "
-              "what was reached before the refusal\n%6s  %-32s %-8s %15s %15s"
-              "  %s\n",
-              "order", "run", "role", "allocated_peak", "reserved_peak", "fits");
+              "\nruns in the order of launch; bytes, and the same in GiB (2^30), are computed, "
+              ">= is what was reached before the refusal\n%6s  %-32s %-8s",
+              "order", "run", "role");
+    text_add_peak_heading(out, "allocated_peak");
+    text_add_peak_heading(out, "reserved_peak");
+    text_add(out, "  fits\n");
     for (size_t i = 0; i < view->plan.count; i++) {
         size_t point = view->forecast.point_of_run[i];
         plan_run_at(&view->plan, i, &run);
         const struct outlook *outlook = fullest(&view->forecast, &run, point);
         text_addf(out, "%6zu  %-32s %-8s", i + 1, run.name, plan_role_names[run.role]);
         const char *mark = outlook->fits ? "" : ">=";
-        add_bytes(out, mark, outlook->allocated_peak);
-        add_bytes(out, mark, outlook->reserved_peak);
+        text_add_peak(out, mark, outlook->allocated_peak);
+        text_add_peak(out, mark, outlook->reserved_peak);
         text_add(out, "  ");
         add_fits(&view->forecast, &run, point, out);
         text_add_char(out, '\n');
     }
+}
+
+static bool is_peak(enum column column)
+{
+    return column == COLUMN_allocated_peak_bytes || column == COLUMN_reserved_peak_bytes;
 }
 
 static void add_phase(const struct forecast_phase *phase, struct text *out)
@@ -188,18 +182,28 @@ static void add_phase(const struct forecast_phase *phase, struct text *out)
     text_addf(out, "  %-26s", text_string(&name));
     text_release(&name);
     for (int i = 0; i < FORECAST_COUNTERS; i++)
-        add_bytes(out, "", phase->counters[i]);
+        if (is_peak(forecast_columns[i]))
+            text_add_peak(out, phase->status == STATUS_ok ? "" : ">=", phase->counters[i]);
+        else
+            text_add_bytes_cell(out, "", phase->counters[i]);
     text_addf(out, "  %s\n", status_facts[phase->status].name);
 }
 
 static void add_points(const struct plan_view *view, struct text *out)
 {
     struct plan_run run;
-    text_addf(out, "\npoints with the computed counters of each phase, in bytes\n  %-26s",
+    text_addf(out,
+              "\npoints with the computed counters of each phase, in bytes, peaks also in GiB\n"
+              "  %-26s",
               "phase");
     for (int i = 0; i < FORECAST_COUNTERS; i++) {
-        const char *name = column_facts[forecast_columns[i]].name;
-        text_addf(out, " %15.*s", (int)(strlen(name) - strlen("_bytes")), name);
+        const char *column = column_facts[forecast_columns[i]].name;
+        char *name = xstrndup(column, strlen(column) - strlen("_bytes"));
+        if (is_peak(forecast_columns[i]))
+            text_add_peak_heading(out, name);
+        else
+            text_addf(out, " %*s", UNITS_BYTES, name);
+        free(name);
     }
     text_add(out, "  status\n");
     for (size_t i = 0; i < view->forecast.point_count; i++) {

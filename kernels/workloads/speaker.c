@@ -1,5 +1,6 @@
 #include "kernels/workloads/speaker.h"
 
+#include "harness/base/units.h"
 #include "harness/record/line.h"
 
 #include <errno.h>
@@ -22,15 +23,6 @@ int speaker_open(struct speaker *speaker, const char *phases_path, struct text *
     return 0;
 }
 
-static void add_count(struct text *out, const struct row *row, enum column column)
-{
-    struct reading value = row_count(row, column);
-    if (value.known)
-        text_addf(out, " %16" PRIu64, value.value);
-    else
-        text_addf(out, " %16s", "");
-}
-
 static const char *word(const struct row *row, enum column column)
 {
     const char *value = row_text(row, column);
@@ -43,24 +35,27 @@ static void add_hello(struct text *out, const struct row *row)
               word(row, COLUMN_backend), word(row, COLUMN_evidence),
               word(row, COLUMN_device_name)[0] ? ": " : "", word(row, COLUMN_device_name),
               word(row, COLUMN_allocator), word(row, COLUMN_dtype));
-    text_addf(out, "%-22s %-9s %16s %16s %16s %16s %16s\n", "phase", "status",
-              "allocated peak B", "allocated end B", "reserved peak B", "reserved end B",
-              "duration ns");
+    text_addf(out, "%-22s %-9s", "phase", "status");
+    text_add_peak_heading(out, "allocated peak");
+    text_addf(out, " %*s", UNITS_BYTES, "allocated end");
+    text_add_peak_heading(out, "reserved peak");
+    text_addf(out, " %*s %15s\n", UNITS_BYTES, "reserved end", "duration ns");
 }
 
 static void add_phase(struct text *out, const struct row *row)
 {
-    static const enum column columns[] = {
-        COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes, COLUMN_reserved_peak_bytes,
-        COLUMN_reserved_end_bytes, COLUMN_duration_ns};
+    const char *mark = row_status(row) == STATUS_ok ? "" : ">=";
     struct text name = TEXT_INIT;
     struct reading repeat = row_count(row, COLUMN_repeat);
     text_add(&name, word(row, COLUMN_phase));
     if (repeat.known)
         text_addf(&name, " %" PRIu64, repeat.value);
     text_addf(out, "%-22s %-9s", text_string(&name), word(row, COLUMN_status));
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
-        add_count(out, row, columns[i]);
+    text_add_peak(out, mark, row_count(row, COLUMN_allocated_peak_bytes));
+    text_add_bytes_cell(out, "", row_count(row, COLUMN_allocated_end_bytes));
+    text_add_peak(out, mark, row_count(row, COLUMN_reserved_peak_bytes));
+    text_add_bytes_cell(out, "", row_count(row, COLUMN_reserved_end_bytes));
+    text_add_bytes_cell(out, "", row_count(row, COLUMN_duration_ns));
     text_add_char(out, '\n');
     text_release(&name);
 }

@@ -13,3 +13,5 @@ while read -r key; do
     grep -qE "^$key(:|\$)" out || fail "environment as text lacks $key"
 done <keys
 hasnt out null
+grep -qE '^  memory_bytes: [0-9]+ = [0-9]+\.[0-9]{2} GB = [0-9]+\.[0-9]{2} GiB$' out ||
+    fail "bytes for people without GB and GiB: $(grep memory_bytes out)"

@@ -53,6 +53,13 @@ line=$(awk '/^batch=2 / { mine = 1 } mine && /cold_forward/ { print $4, $3; exit
 $((33554432 + 33554432 + 20480 + 1048576))" ] ||
     fail "cold_forward of batch 2: $line" # workspace, W1 and W2, biases, input; hidden, output
 
+# peaks stand in bytes and in GiB; a phase that is refused has reached at least so much
+expect 0 plan study.ini --capacity 8GiB
+has out "     3  r-batch-8-t1                     sweep           92295168     0.09       111149056\
+     0.10  yes"
+has out "  cold_forward first              2214612992    >=2214612992   >=2.06               —\
+      2216689664    >=2216689664   >=2.06               —  oom"
+
 expect 0 plan study.ini --json
 has out '"run_count": 8'
 has out '"predicted_not_to_fit": 1'

@@ -34,7 +34,8 @@ has err "expected"
 
 # a smaller card, as data; another allocator; what has no meaning is empty
 expect 0 replay "$traces/fuzz_a.trace.csv" --capacity 2GiB
-has err "were refused that the recording has granted"
+has err "were refused that the recording has granted, first at line 4265: \
+33554432 bytes = 0.03 GB = 0.03 GiB, by the limit"
 has out "p7,oom,"
 expect 0 replay "$traces/fuzz_a.trace.csv" --allocator direct
 grep -qE '^p0,ok,0,[0-9]+,[0-9]+,,,,[0-9]+,,,,,0$' out || fail "direct has figures it cannot have"
@@ -58,7 +59,8 @@ has out "\"fits_at\": $fits"
 hasnt err "left out"
 expect 0 replay --fit "$traces/fuzz_gc.trace.csv"
 has err "3 requests that the recording shows refused are left out, first at line 6474: 289695232 \
-bytes"
+bytes = 0.29 GB = 0.27 GiB"
+has err "fits in 8864661504 bytes = 8.86 GB = 8.26 GiB, and not in 2 MiB less"
 expect 1 replay --fit "$traces/fuzz_a.trace.csv" --device-total 1GiB
 has err "refused even by the whole device"
 

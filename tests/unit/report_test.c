@@ -45,10 +45,41 @@ static void what_was_not_measured_is_a_dash_and_a_zero_stays(void **state)
         dashes++;
     for (const char *at = line; (at = strstr(at, " 0")) != NULL; at++)
         zeros++;
-    /* fits, status, failed phase, allocated, reserved, predicted; rank 0 and device used 0 */
-    assert_int_equal(dashes, 6);
-    assert_int_equal(zeros, 2);
+    /* fits, status, failed phase, allocated, reserved, predicted, the latter in GiB too; rank 0
+     * and device used 0, 0.00 */
+    assert_int_equal(dashes, 9);
+    assert_int_equal(zeros, 3);
     free(line);
+    free(text);
+}
+
+/* Exact bytes, and behind each of them GiB. */
+static void a_line_has_both_units(void **state)
+{
+    int outcome;
+    (void)state;
+    struct made made = {.backend = "cuda",
+                        .run = "r-batch-1482-t1",
+                        .value = 1482,
+                        .phase = "cold_forward",
+                        .status = STATUS_oom,
+                        .partial = true,
+                        .allocated = reading_of(124621201408),
+                        .reserved = reading_of(79456894976),
+                        .predicted = reading_of(124621201408),
+                        .used = reading_of(657260544)};
+    add(&made);
+    made = (struct made){"cuda", made.run, 1482, .phase = "run", .status = STATUS_oom};
+    add(&made);
+    char *text = report(&outcome);
+    char *line = line_of(text, "1482");
+    assert_string_equal(
+        line, "         1482     1    0 no   oom           warm_forward    >=124621201408 "
+              ">=116.06   >=79456894976  >=74.00  >=124621201408 >=116.06       657260544     "
+              "0.61");
+    free(line);
+    assert_non_null(strstr(text, " allocated peak      GiB   reserved peak      GiB "
+                                 "predicted alloc      GiB     device used      GiB\n"));
     free(text);
 }
 
@@ -249,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_run_shows_its_largest_peak, begin, end),
+        cmocka_unit_test_setup_teardown(a_line_has_both_units, begin, end),
         cmocka_unit_test_setup_teardown(what_was_not_measured_is_a_dash_and_a_zero_stays, begin,
                                         end),
         cmocka_unit_test_setup_teardown(an_unfinished_peak_is_a_lower_bound, begin, end),

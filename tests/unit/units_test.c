@@ -222,6 +222,29 @@ static void bytes_for_people(void **state)
     assert_shown(text_add_gib, UINT64_MAX, "17179869184.00 GiB");
 }
 
+static void bytes_in_tables(void **state)
+{
+    (void)state;
+    struct text out = TEXT_INIT;
+    assert_shown(text_add_size, 79456894976, "79456894976 bytes = 79.46 GB = 74.00 GiB");
+    text_add_peak_heading(&out, "allocated peak");
+    text_add_char(&out, '\n');
+    text_add_peak(&out, ">=", reading_of(149384372224));
+    text_add_char(&out, '\n');
+    text_add_peak(&out, "", reading_of(0));
+    text_add_char(&out, '\n');
+    text_add_peak(&out, ">=", reading_missing());
+    text_add_char(&out, '\n');
+    text_add_bytes_cell(&out, "", reading_of(149384372224));
+    text_add_bytes_cell(&out, ">=", reading_missing());
+    assert_string_equal(text_string(&out), "  allocated peak      GiB\n"
+                                           "  >=149384372224 >=139.13\n"
+                                           "               0     0.00\n"
+                                           "               —        —\n"
+                                           "    149384372224               —");
+    text_release(&out);
+}
+
 static void durations_for_people(void **state)
 {
     (void)state;
@@ -249,6 +272,7 @@ int main(void)
         cmocka_unit_test(reals),
         cmocka_unit_test(checked_arithmetic),
         cmocka_unit_test(bytes_for_people),
+        cmocka_unit_test(bytes_in_tables),
         cmocka_unit_test(durations_for_people),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
