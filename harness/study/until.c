@@ -7,6 +7,8 @@
 #include <time.h>
 
 #define SECOND_NS UINT64_C(1000000000)
+#define DAY (24 * 60)         /* minutes */
+#define LONGEST_JUMP (3 * 60) /* ahead; what is longer is one back */
 
 static bool is_clock_time(const char *until, int *hour, int *minute)
 {
@@ -25,23 +27,29 @@ static bool is_clock_time(const char *until, int *hour, int *minute)
     return *hour < 24 && *minute < 60;
 }
 
-/* mktime mends the date, and knows of days of 23 and 25 hours. */
+static int minute_of_day(time_t moment, int *second)
+{
+    struct tm local;
+    localtime_r(&moment, &local);
+    *second = local.tm_sec;
+    return local.tm_hour * 60 + local.tm_min;
+}
+
+/* Walks the local clock minute by minute. Where it jumps ahead, what it leaves out is there;
+ * where it goes back, it shows some times twice: the first that is still to come counts. */
 static uint64_t next_clock_time(int hour, int minute, uint64_t now_ns)
 {
-    time_t now = (time_t)(now_ns / SECOND_NS), moment;
-    struct tm local;
-    localtime_r(&now, &local);
-    int today = local.tm_mday;
-    for (int day = 0;; day++) {
-        local.tm_mday = today + day;
-        local.tm_hour = hour;
-        local.tm_min = minute;
-        local.tm_sec = 0;
-        local.tm_isdst = -1;
-        moment = mktime(&local);
-        if (moment > now || day > 1)
+    time_t moment = (time_t)(now_ns / SECOND_NS);
+    int wanted = hour * 60 + minute, second = 0;
+    int shown = minute_of_day(moment, &second);
+    moment -= second;
+    for (;;) {
+        int before = shown;
+        moment += 60;
+        shown = minute_of_day(moment, &second);
+        int passed = (shown - before + DAY) % DAY, to_wanted = (wanted - before + DAY) % DAY;
+        if (shown == wanted || (passed <= LONGEST_JUMP && 0 < to_wanted && to_wanted < passed))
             return (uint64_t)moment * SECOND_NS;
-        localtime_r(&now, &local);
     }
 }
 

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* "22:30", the next such local time after `now`, or "8h", that long after it; "" is never
- * (UINT64_MAX). Nanoseconds of real time. -1: neither. */
+/* "22:30", the next time after `now` that the local clock (TZ) shows it or jumps over it, or
+ * "8h", that long after it; "" is never (UINT64_MAX). Nanoseconds of real time. -1: neither. */
 int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns,
                  struct text *why) MUST_CHECK;
 
