@@ -2,7 +2,9 @@
 
 #include "harness/launch/shard.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* The rows that a child's phases would become, and the closing row. */
@@ -46,8 +48,12 @@ static int stand_in_rank(const struct run_facts *facts, uint64_t rank, struct te
     char *path = shard_path(facts->run_folder, rank);
     int fd = shard_create(path, why);
     int result = fd >= 0 ? write_shard(fd, &plan, rank, why) : -1;
-    if (fd >= 0)
-        close(fd);
+    if (fd >= 0 && close(fd) != 0 && result == 0) {
+        text_add(why, strerror(errno));
+        result = -1;
+    }
+    if (fd >= 0 && result != 0)
+        text_addf(why, " (%s)", path);
     free(path);
     prediction_release(&plan);
     return result;

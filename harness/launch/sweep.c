@@ -188,8 +188,9 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
         if (driver_open(&sweep->driver, fallback, why) == 0)
             outcome = sweep_make_runs(sweep, why);
     }
-    if (sweep->recording)
-        results_close(&sweep->results);
+    if (sweep->recording && results_close(&sweep->results, why) != 0 &&
+        (outcome == SWEEP_DONE || outcome == SWEEP_ALL_FAILED))
+        outcome = SWEEP_FAILED;
     return outcome;
 }
 

@@ -33,8 +33,8 @@ static int create_rows(struct results *results, const char *inside, struct text 
     results->rows_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (results->rows_fd < 0)
         refuse(why, "create", inside, "rows.csv");
-    else if (rows_lock(results->rows_fd) != 0)
-        refuse(why, "lock", inside, "rows.csv");
+    else if (rows_lock(results->rows_fd, results->folder, why) != RESULTS_OK)
+        ;
     else if (file_write_all(results->rows_fd, header.data, header.length, path, why) != 0)
         ;
     else if (fsync(results->rows_fd) != 0)
@@ -84,15 +84,17 @@ static int create_files(struct results *results, const char *inside, const struc
 static enum results_outcome appear(const char *hidden, const char *folder, struct text *why)
 {
     int failed = renameat2(AT_FDCWD, hidden, AT_FDCWD, folder, RENAME_NOREPLACE);
-    if (failed && (errno == EINVAL || errno == ENOSYS) && !file_exists(folder))
-        failed = rename(hidden, folder); /* a file system without the flag */
+    bool unknown = failed && (errno == EINVAL || errno == ENOSYS); /* to the file system */
+    if (unknown && !file_exists(folder))
+        failed = rename(hidden, folder);
+    int error = errno;
     if (!failed)
         return RESULTS_OK;
-    if (errno == EEXIST || errno == ENOTEMPTY || file_exists(folder)) {
+    if (error == EEXIST || error == ENOTEMPTY || file_exists(folder)) {
         text_addf(why, "%s exists already", folder);
         return RESULTS_EXISTS;
     }
-    text_addf(why, "cannot rename %s to %s: %s", hidden, folder, strerror(errno));
+    text_addf(why, "cannot rename %s to %s: %s", hidden, folder, strerror(error));
     return RESULTS_FAILED;
 }
 
@@ -165,6 +167,22 @@ static void unmake_parents(const char *folder, const struct text *made)
     free(path);
 }
 
+/* The new names are on the disk, up to the one of the first folder that was made. */
+static int sync_parents(const char *folder, const struct text *made, struct text *why)
+{
+    char *path = xstrdup(folder);
+    int failed = folder_sync(path, why);
+    for (bool more = made->length > 0; more && !failed;) {
+        more = strcmp(path, text_string(made)) != 0;
+        char *parent = parent_of(path);
+        free(path);
+        path = parent;
+        failed = folder_sync(path, why);
+    }
+    free(path);
+    return failed;
+}
+
 static enum results_outcome create_below(struct results *results, const char *parent,
                                          const struct text *study,
                                          const struct text *environment, struct text *why)
@@ -173,7 +191,7 @@ static enum results_outcome create_below(struct results *results, const char *pa
     enum results_outcome outcome = RESULTS_FAILED;
     if (make_parents(parent, &made, why) == 0)
         outcome = create_hidden(results, study, environment, why);
-    if (outcome == RESULTS_OK && folder_sync(parent, why) != 0) {
+    if (outcome == RESULTS_OK && sync_parents(parent, &made, why) != 0) {
         struct text ignored = TEXT_INIT;
         int left = folder_remove(results->folder, &ignored);
         text_addf(why, "%s", left ? " (the folder is left behind)" : "");
@@ -214,11 +232,11 @@ enum results_outcome results_create(struct results *results, const char *folder,
     if (outcome == RESULTS_OK)
         *results = made;
     else
-        results_close(&made);
+        results_drop(&made);
     return outcome;
 }
 
-void results_close(struct results *results)
+void results_drop(struct results *results)
 {
     if (results->rows_fd >= 0)
         close(results->rows_fd);
@@ -226,6 +244,25 @@ void results_close(struct results *results)
         close(results->events_fd);
     free(results->folder);
     *results = (struct results){.rows_fd = -1, .events_fd = -1};
+}
+
+static int close_one(int *fd, const char *folder, const char *name, struct text *why)
+{
+    int failed = close(*fd);
+    *fd = -1;
+    if (failed) {
+        text_add(why, why->length > 0 ? "; " : "");
+        refuse(why, "close", folder, name);
+    }
+    return failed;
+}
+
+int results_close(struct results *results, struct text *why)
+{
+    int failed = close_one(&results->events_fd, results->folder, "events.log", why);
+    failed |= close_one(&results->rows_fd, results->folder, "rows.csv", why);
+    results_drop(results);
+    return failed;
 }
 
 /* --- adding --------------------------------------------------------------------------------
@@ -285,6 +322,8 @@ int results_event(struct results *results, struct text *why, const char *format,
     text_add_char(&line, '\n');
     char *path = xasprintf("%s/events.log", results->folder);
     int failed = file_write_all(results->events_fd, line.data, line.length, path, why);
+    if (!failed && fdatasync(results->events_fd) != 0)
+        failed = refuse(why, "sync", results->folder, "events.log");
     free(path);
     text_release(&line);
     text_release(&message);

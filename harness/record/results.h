@@ -60,12 +60,13 @@ void results_reopened_release(struct results_reopened *reopened);
  * reason says that it is not. */
 int results_append(struct results *results, const struct row *rows, size_t count,
                    struct text *why) MUST_CHECK;
-/* One UTC-stamped line in events.log. */
+/* One UTC-stamped line in events.log, on the disk when this returns. */
 int results_event(struct results *results, struct text *why, const char *format, ...)
     PRINTF_LIKE(3, 4) MUST_CHECK;
 /* runs/<run>, made empty; the caller frees the path. NULL: the reason is in `why`. */
 char *results_run_folder(struct results *results, const char *run, struct text *why) MUST_CHECK;
-void results_close(struct results *results);
+/* -1: what was said to be written may not be; the reason is added behind others. */
+int results_close(struct results *results, struct text *why) MUST_CHECK;
 
 /* What lies behind the last whole run; resuming would cut it off. */
 struct results_damage {

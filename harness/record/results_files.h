@@ -1,12 +1,18 @@
-/* results_files: what results.c and results_reopen.c share; for no one else. */
+/* results_files: what the files results*.c share; for no one else. */
 #ifndef HIGHWATER_RECORD_RESULTS_FILES_H
 #define HIGHWATER_RECORD_RESULTS_FILES_H
 
-#include "harness/base/text.h"
+#include "harness/record/results.h"
 
-/* Takes the lock without waiting; -1 with errno (EAGAIN or EACCES: someone has it). */
-int rows_lock(int rows_fd) MUST_CHECK;
+/* Takes the lock without waiting. */
+enum results_outcome rows_lock(int rows_fd, const char *folder, struct text *why) MUST_CHECK;
 /* The folder's path without slashes at its end; the caller frees. */
 char *results_path(const char *folder) MUST_CHECK;
+/* Closes without a look: of what has failed already. */
+void results_drop(struct results *results);
+/* Cuts rows.csv off at byte `end`. `keep`: what lies behind is on the disk before, as a new
+ * rows.cut-N.csv that `said` names. */
+int results_cut(struct results *results, uint64_t end, bool keep, struct text *said,
+                struct text *why) MUST_CHECK;
 
 #endif

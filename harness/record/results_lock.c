@@ -15,10 +15,26 @@
 #define EVENTS_READ (64u << 10) /* bytes of the end of events.log */
 #define STAMP 20                /* bytes of "YYYY-MM-DD HH:MM:SS " */
 
-int rows_lock(int rows_fd)
+static bool means_no_locks(int error)
+{
+    return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
+}
+
+enum results_outcome rows_lock(int rows_fd, const char *folder, struct text *why)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(rows_fd, F_OFD_SETLK, &whole);
+    if (fcntl(rows_fd, F_OFD_SETLK, &whole) == 0)
+        return RESULTS_OK;
+    if (errno == EAGAIN || errno == EACCES) {
+        results_add_user(folder, why);
+        return RESULTS_IN_USE;
+    }
+    int error = errno;
+    text_addf(why, "cannot lock %s/rows.csv: %s", folder, strerror(error));
+    if (means_no_locks(error))
+        text_add(why, "; its file system keeps no locks, and without one a second driver could "
+                      "write to the same table: use a folder on another file system");
+    return RESULTS_FAILED;
 }
 
 static int open_rows(const char *folder)

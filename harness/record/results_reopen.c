@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK 65536
-
 /* --- which runs are whole ------------------------------------------------------------------
  */
 
@@ -121,130 +119,61 @@ static bool on_row(void *user, const struct row *row, uint64_t end_offset)
     return true;
 }
 
-/* --- cutting back --------------------------------------------------------------------------
- */
-
-/* A new file rows.cut-N.csv beside rows.csv; -1 with the reason. */
-static int create_aside(const char *folder, char **path, struct text *why)
-{
-    for (int number = 1;; number++) {
-        char *name = xasprintf("%s/rows.cut-%d.csv", folder, number);
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            *path = name;
-            return fd;
-        }
-        int error = errno;
-        if (error != EEXIST)
-            text_addf(why, "cannot create %s: %s", name, strerror(error));
-        free(name);
-        if (error != EEXIST)
-            return -1;
-    }
-}
-
-static int copy_tail(int from, uint64_t offset, int to, const char *to_path, struct text *why)
-{
-    for (;;) {
-        char chunk[CHUNK];
-        ssize_t got = pread(from, chunk, sizeof chunk, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            text_addf(why, "cannot read the tail of rows.csv: %s", strerror(errno));
-        if (got <= 0)
-            return (int)got;
-        if (file_write_all(to, chunk, (size_t)got, to_path, why) != 0)
-            return -1;
-        offset += (uint64_t)got;
-    }
-}
-
-/* Nothing is destroyed: the tail is on the disk under another name before it is cut off. */
-static int set_aside(struct results *results, uint64_t offset, struct text *said,
-                     struct text *why)
-{
-    char *path = NULL;
-    int fd = create_aside(results->folder, &path, why);
-    if (fd < 0)
-        return -1;
-    int failed = copy_tail(results->rows_fd, offset, fd, path, why);
-    if (!failed && fsync(fd) != 0) {
-        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
-        failed = -1;
-    }
-    if (close(fd) != 0 && !failed) {
-        text_addf(why, "cannot close %s: %s", path, strerror(errno));
-        failed = -1;
-    }
-    if (!failed)
-        failed = folder_sync(results->folder, why);
-    if (failed)
-        unlink(path);
-    else
-        text_addf(said, "; kept as %s", path);
-    free(path);
-    return failed;
-}
-
-static int cut(struct results *results, uint64_t good_end, struct text *why)
-{
-    struct text header = TEXT_INIT;
-    char *path = xasprintf("%s/rows.csv", results->folder);
-    int failed = ftruncate(results->rows_fd, (off_t)good_end);
-    if (failed)
-        text_addf(why, "cannot cut back %s: %s", path, strerror(errno));
-    if (good_end == 0)
-        table_add_header(&header);
-    if (!failed && header.length > 0)
-        failed = file_write_all(results->rows_fd, header.data, header.length, path, why);
-    if (!failed && fsync(results->rows_fd) != 0) {
-        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
-        failed = -1;
-    }
-    results->rows_bytes = good_end + header.length;
-    text_release(&header);
-    free(path);
-    return failed;
-}
-
 /* --- opening -------------------------------------------------------------------------------
  */
 
-static enum results_outcome open_rows(struct results *results, struct text *why)
+/* One of the folder's files, to go on in; -1 with the reason. What is none of ours (a pipe, a
+ * device) is not waited for and not written to. */
+static int open_ours(const char *folder, const char *name, int create, struct text *why)
 {
-    char *path = xasprintf("%s/rows.csv", results->folder);
-    results->rows_fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
-    enum results_outcome outcome = RESULTS_OK;
-    if (results->rows_fd < 0) {
-        text_addf(why, "cannot open %s: %s", path, strerror(errno));
-        outcome = RESULTS_FAILED;
-    } else if (rows_lock(results->rows_fd) != 0) {
-        bool taken = errno == EAGAIN || errno == EACCES;
-        outcome = taken ? RESULTS_IN_USE : RESULTS_FAILED;
-        if (taken)
-            results_add_user(results->folder, why);
-        else
-            text_addf(why, "cannot lock %s: %s", path, strerror(errno));
-    }
+    struct stat status;
+    char *path = xasprintf("%s/%s", folder, name);
+    int fd = open(path, O_RDWR | create | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (!regular)
+        text_addf(why, "cannot open %s: %s", path,
+                  fd < 0 ? strerror(errno) : "it is no regular file");
+    if (!regular && fd >= 0)
+        close(fd);
     free(path);
-    return outcome;
+    return regular ? fd : -1;
+}
+
+static int check_runs(const char *folder, struct text *why)
+{
+    char *path = xasprintf("%s/runs", folder);
+    int failed = folder_make(path, why);
+    free(path);
+    return failed;
+}
+
+static enum results_outcome open_files(struct results *results, struct text *why)
+{
+    results->rows_fd = open_ours(results->folder, "rows.csv", 0, why);
+    if (results->rows_fd < 0)
+        return RESULTS_FAILED;
+    enum results_outcome locked = rows_lock(results->rows_fd, results->folder, why);
+    if (locked != RESULTS_OK)
+        return locked;
+    results->events_fd = open_ours(results->folder, "events.log", O_CREAT, why);
+    bool good = results->events_fd >= 0 && check_runs(results->folder, why) == 0;
+    return good ? RESULTS_OK : RESULTS_FAILED;
 }
 
 /* A last event without its newline must not run into the next one. */
-static int open_events(struct results *results, struct text *why)
+static int end_last_event(struct results *results, struct text *why)
 {
     char *path = xasprintf("%s/events.log", results->folder);
-    results->events_fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int failed = results->events_fd < 0 ? -1 : 0;
-    if (failed)
-        text_addf(why, "cannot open %s: %s", path, strerror(errno));
-    off_t length = failed ? 0 : lseek(results->events_fd, 0, SEEK_END);
+    int fd = results->events_fd;
+    off_t length = lseek(fd, 0, SEEK_END);
     char last = '\n';
-    if (length > 0 && pread(results->events_fd, &last, 1, length - 1) == 1 && last != '\n')
-        failed = file_write_all(results->events_fd, "\n", 1, path, why);
+    int failed = length < 0 || (length > 0 && pread(fd, &last, 1, length - 1) < 0);
+    if (failed)
+        text_addf(why, "cannot read %s: %s", path, strerror(errno));
+    else if (last != '\n')
+        failed = file_write_all(fd, "\n", 1, path, why);
     free(path);
-    return failed;
+    return failed ? -1 : 0;
 }
 
 /* Where the last whole run ends; the header's end when there is none, 0 without a header. */
@@ -293,10 +222,7 @@ static int take_stock(struct results *results, struct scan *scan,
     results->rows_bytes = end;
     if (!failed && (cut_bytes > 0 || end == 0)) {
         explain_cut(scan, &reading, cut_bytes, &reopened->said);
-        if (cut_bytes > 0)
-            failed = set_aside(results, end, &reopened->said, why);
-        if (!failed)
-            failed = cut(results, end, why);
+        failed = results_cut(results, end, cut_bytes > 0, &reopened->said, why);
     }
     reopened->cut_bytes = cut_bytes;
     reopened->rows = scan->rows;
@@ -311,9 +237,9 @@ enum results_outcome results_reopen(struct results *results, const char *folder,
     struct results opened = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
     struct results_reopened found = {.said = TEXT_INIT};
     struct scan scan = {.done = &found.done, .listener = listener};
-    enum results_outcome outcome = open_rows(&opened, why);
+    enum results_outcome outcome = open_files(&opened, why);
     if (outcome == RESULTS_OK &&
-        (take_stock(&opened, &scan, &found, why) != 0 || open_events(&opened, why) != 0))
+        (take_stock(&opened, &scan, &found, why) != 0 || end_last_event(&opened, why) != 0))
         outcome = RESULTS_FAILED;
     scan_release(&scan);
     if (outcome == RESULTS_OK) {
@@ -321,7 +247,7 @@ enum results_outcome results_reopen(struct results *results, const char *folder,
         *reopened = found;
     } else {
         results_reopened_release(&found);
-        results_close(&opened);
+        results_drop(&opened);
     }
     return outcome;
 }

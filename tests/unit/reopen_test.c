@@ -28,7 +28,7 @@ static struct text make_night(const char *folder, size_t ends[4])
         append(&results, runs[i], i + 1, statuses[i]);
         ends[i + 1] = results.rows_bytes;
     }
-    results_close(&results);
+    close_well(&results);
     struct text path = TEXT_INIT;
     text_setf(&path, "%s/rows.csv", folder);
     struct text rows = contents_of(text_string(&path));
@@ -66,7 +66,7 @@ static void reopens_after_every_cut(void **state)
             else
                 assert_int_equal(run->statuses, 1u << STATUS_ok | 1u << statuses[i]);
         }
-        results_close(&results);
+        close_well(&results);
         struct text again = contents_of("cut/rows.csv");
         assert_string_equal(text_string(&again), text_string(&good));
         text_release(&again);
@@ -101,7 +101,7 @@ static void assert_reopened(const struct text *bytes, size_t whole, size_t cut_b
     assert_int_equal(stat("damaged/rows.csv", &status), 0);
     assert_int_equal((size_t)status.st_size, bytes->length - cut_bytes);
     results_reopened_release(&reopened);
-    results_close(&results);
+    close_well(&results);
 }
 
 static void reopens_after_damage(void **state)
@@ -281,7 +281,7 @@ static void torn_event_stays_alone(void **state)
     struct text events = contents_of("night/events.log");
     assert_true(text_starts_with(text_string(&events), "torn\n20"));
     results_reopened_release(&reopened);
-    results_close(&results);
+    close_well(&results);
     text_release(&events);
     text_release(&good);
 }

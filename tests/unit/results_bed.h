@@ -3,17 +3,12 @@
 #define TESTS_UNIT_RESULTS_BED_H
 
 #include "harness/record/results.h"
-#include "tests/unit/folder_bed.h"
+#include "tests/unit/table_bed.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 static inline enum results_outcome create(struct results *results, const char *folder,
-                                   struct text *why)
+                                          struct text *why)
 {
     struct text study = TEXT_INIT, environment = TEXT_INIT;
     text_add(&study, "[study]\n");
@@ -34,12 +29,11 @@ static inline struct results create_well(const char *folder)
     return results;
 }
 
-static inline struct text contents_of(const char *path)
+static inline void close_well(struct results *results)
 {
-    struct text out = TEXT_INIT, why = TEXT_INIT;
-    if (file_read(path, 0, &out, &why) != 0)
+    struct text why = TEXT_INIT;
+    if (results_close(results, &why) != 0)
         fail_msg("%s", text_string(&why));
-    return out;
 }
 
 static inline int entries_of(const char *folder)
@@ -77,7 +71,7 @@ static inline struct run_rows make_run(const char *name, uint64_t order, enum st
 }
 
 static inline void append(struct results *results, const char *name, uint64_t order,
-                   enum status status)
+                          enum status status)
 {
     struct run_rows rows = make_run(name, order, status);
     struct text why = TEXT_INIT;

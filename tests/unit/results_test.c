@@ -29,7 +29,9 @@ static void creates_the_folder(void **state)
     table_add_header(&header);
     assert_string_equal(text_string(&study), "[study]\n");
     assert_string_equal(text_string(&rows), text_string(&header));
-    results_close(&results);
+    close_well(&results);
+    results = create_well("d/e/night");
+    close_well(&results);
     text_release(&study);
     text_release(&rows);
     text_release(&header);
@@ -45,7 +47,7 @@ static void leftovers_are_passed_by(void **state)
     struct results results = create_well("passed");
     assert_true(file_exists(text_string(&path)));
     assert_int_equal(entries_of("passed"), 5);
-    results_close(&results);
+    close_well(&results);
     text_release(&path);
 }
 
@@ -102,7 +104,7 @@ static void one_driver_per_folder(void **state)
     assert_int_equal(results_reopen(&results, "other-name", NULL, &reopened, &why), RESULTS_OK);
     assert_true(results_in_use("locked"));
     results_reopened_release(&reopened);
-    results_close(&results);
+    close_well(&results);
     assert_false(results_in_use("locked"));
     assert_false(results_in_use("absent"));
     close(pipe_fd[0]);
@@ -157,7 +159,7 @@ static int create_in_full(void)
     bool told = strstr(text_string(&why), "new/full/night") != NULL;
     text_release(&why);
     if (outcome == RESULTS_OK)
-        results_close(&results);
+        close_well(&results);
     return outcome == RESULTS_OK ? 1 : outcome == RESULTS_FAILED && told ? 0 : 2;
 }
 
@@ -190,7 +192,7 @@ static int append_in_full(void)
         return 2;
     int failed = results_append(&results, rows.row, ROWS, &why);
     bool told = strstr(text_string(&why), "append/rows.csv") != NULL;
-    results_close(&results);
+    close_well(&results);
     return failed == 0 ? 1 : told ? 0 : 3;
 }
 
@@ -200,7 +202,7 @@ static void full_disk_cuts_the_append(void **state)
     struct results results = create_well("append");
     append(&results, "r-1", 1, STATUS_ok);
     uint64_t one = results.rows_bytes;
-    results_close(&results);
+    close_well(&results);
     struct text before = contents_of("append/rows.csv");
     int status = 0;
     for (rlim_t limit = one; status == 0; limit += 97) {
@@ -232,7 +234,7 @@ static void foreign_hands_are_noticed(void **state)
     assert_non_null(strstr(text_string(&why), "removed by someone else"));
     for (int i = 0; i < ROWS; i++)
         row_release(&rows.row[i]);
-    results_close(&results);
+    close_well(&results);
     text_release(&why);
 }
 
@@ -256,7 +258,7 @@ static void events_and_run_folders(void **state)
     static const char *const bad[] = {"", ".", "..", "../x", "a/b", NULL};
     for (size_t i = 0; bad[i] != NULL; i++)
         assert_null(results_run_folder(&results, bad[i], &why));
-    results_close(&results);
+    close_well(&results);
     text_release(&events);
     text_release(&why);
 }
