@@ -11,12 +11,13 @@
 #define LAUNCHER_WORDS (16u << 10) /* bytes of the launcher's output that are read */
 #define ROOM 400                   /* escaped bytes of them in a cell */
 #define RANK_LOST "rank lost"
+#define RANK_SPEAKS "highwater-rank: "
 
 /* --- ranks that did not finish their shard
  * ---------------------------------------------------- */
 
-/* The launcher frames its messages with lines of dashes. */
-static void add_launcher_words(const char *run_folder, struct text *out)
+/* The lines that begin so; the launcher frames its own with lines of dashes. */
+static void add_launcher_words(const char *run_folder, const char *start, struct text *out)
 {
     char *path = launcher_output_path(run_folder);
     struct text words = TEXT_INIT, plain = TEXT_INIT, ignored = TEXT_INIT;
@@ -24,7 +25,7 @@ static void add_launcher_words(const char *run_folder, struct text *out)
         const char *line = text_string(&words);
         while (*line != '\0') {
             size_t length = strcspn(line, "\n");
-            if (length > 0 && strspn(line, "-") < length)
+            if (strspn(line, "-") < length && text_starts_with(line, start))
                 text_addf(&plain, "%s%.*s", plain.length > 0 ? " " : "", (int)length, line);
             line += length + (line[length] == '\n' ? 1 : 0);
         }
@@ -57,10 +58,24 @@ static void say_why_not_launched(const struct run_facts *facts, bool started, st
         add_launcher_status(facts->end, out);
     if (started)
         text_add(out, ", rank started but did not reach the start");
-    add_launcher_words(facts->run_folder, &words);
+    add_launcher_words(facts->run_folder, "", &words);
     if (words.length > 0)
         text_addf(out, ": %s", text_string(&words));
     text_release(&words);
+}
+
+/* A disk that failed is no outcome of the run: then there is none, and no next launch. */
+static int check_written(const struct run_facts *facts, const char *path, struct text *why)
+{
+    const struct launch_end *end = facts->end;
+    struct text words = TEXT_INIT;
+    if (!end->started || !WIFEXITED(end->status) || WEXITSTATUS(end->status) != SHARD_UNWRITTEN)
+        return 0;
+    add_launcher_words(facts->run_folder, RANK_SPEAKS, &words);
+    text_addf(why, "a rank could not write %s%s%s", path, words.length > 0 ? ": " : "",
+              text_string(&words));
+    text_release(&words);
+    return -1;
 }
 
 /* What a lost rank's child left behind in its phase file and on its page. */
@@ -265,9 +280,13 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     struct shard shard = {.about = ROW_INIT};
     struct prediction plan;
     int result = path != NULL ? shard_read(path, &shard, why) : 0;
+    if (result == 0 && path != NULL && !shard.complete)
+        result = check_written(facts, path, why);
     free(path);
-    if (result != 0)
+    if (result != 0) {
+        shard_release(&shard);
         return -1;
+    }
     struct row *said = shard.rows;
     size_t count = shard.count;
     if (!shard.complete)

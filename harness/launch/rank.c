@@ -3,6 +3,7 @@
 #include "harness/base/file.h"
 #include "harness/base/process.h"
 #include "harness/launch/observer.h"
+#include "harness/launch/shard.h"
 
 #include <mpi.h>
 #include <netinet/in.h>
@@ -127,7 +128,7 @@ static int live(int *argc, char ***argv, struct observer *observer, struct text 
     if (observer->setting->stops_others)
         observer->peers = &peers;
     if (observer_run(observer, why) != 0)
-        return 1;
+        return SHARD_UNWRITTEN;
     if (meet(observer->watch) != 0)
         _exit(0); /* the launcher is ending everything; what we had to say is written */
     for (uint64_t ignored; was_told(observer, &ignored);)
@@ -154,6 +155,7 @@ int rank_main(int argc, char **argv, struct text *why)
                                     .program = program,
                                     .rank = rank_of_environment(),
                                     .shard = -1};
+        result = SHARD_UNWRITTEN;
         if (observer_start(&observer, why) == 0)
             result = live(&argc, &argv, &observer, why);
         observer_close(&observer);

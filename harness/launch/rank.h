@@ -7,7 +7,7 @@
 #include "harness/base/text.h"
 
 /* The whole life of a rank. Returns the exit code: 0 once the shard is complete, whatever
- * became of the child; else 1, with a reason in `why`. */
+ * became of the child; else SHARD_UNWRITTEN or 1, with a reason in `why`. */
 int rank_main(int argc, char **argv, struct text *why) MUST_CHECK;
 
 #endif

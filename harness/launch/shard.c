@@ -63,7 +63,12 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
     for (size_t i = 0; i < count; i++)
         if (line_append(fd, "row", &rows[i], why) != 0)
             return -1;
-    return line_append(fd, "complete", NULL, why);
+    if (line_append(fd, "complete", NULL, why) != 0)
+        return -1;
+    if (fsync(fd) == 0) /* what a file system of another host refuses, it says now */
+        return 0;
+    text_addf(why, "cannot sync a shard: %s", strerror(errno));
+    return -1;
 }
 
 /* `complete` is the last line, behind a closing row that is the only one. */

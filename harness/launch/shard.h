@@ -11,6 +11,9 @@
 
 #include "harness/record/line.h"
 
+/* Exit code of a rank that could not write its shard: no outcome of the run. */
+#define SHARD_UNWRITTEN 74 /* EX_IOERR */
+
 /* Paths of a rank's files, in the run folder and in the live folder; the caller frees. */
 char *shard_path(const char *run_folder, uint64_t rank) MUST_CHECK;
 char *shard_error_path(const char *run_folder, uint64_t rank) MUST_CHECK; /* child's stderr */
@@ -22,7 +25,7 @@ char *shard_live_path(const char *live_folder, uint64_t rank) MUST_CHECK;
 
 /* Rank: a new file, or the old one emptied; a descriptor, or -1. */
 int shard_create(const char *path, struct text *why) MUST_CHECK;
-/* Rows and the line that completes them. */
+/* Rows and the line that completes them, synced. */
 int shard_finish(int fd, const struct row *rows, size_t count, struct text *why) MUST_CHECK;
 
 /* Driver. */

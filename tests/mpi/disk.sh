@@ -28,6 +28,22 @@ on limited --resume
 [ "$code" = 0 ] || fail "exit code $code without the limit: $(tail -n 1 messages.err)"
 [ "$(cells run phase=run | wc -l)" = 400 ] || fail "not every run is there once"
 
+# --- a rank's disk is full: no outcome of its run, and no further launch ---
+study three.ini '[sweep batch]' 'values = 1, 2, 4'
+for from in 1 2 4; do # the line of its start, of its child's start, of a row
+    FULL_DISK=r-batch-2-t1/shard.0 FULL_DISK_FROM=$from \
+        LD_PRELOAD=$HIGHWATER_BUILD/tests/fake/full_disk.so sweep three.ini rank-$from
+    code_is 1
+    said 'could not write rank-.*/r-batch-2-t1/shard.0: .*No space left on device$'
+    rows_are 'r-batch-1-t1|ok' run,status phase=run
+    [ ! -e rank-$from/runs/r-batch-4-t1 ] || fail "launched on a full disk"
+    sweep three.ini rank-$from --resume
+    code_is 0
+    rows_are 'r-batch-1-t1|ok
+r-batch-2-t1|ok
+r-batch-4-t1|ok' run,status phase=run
+done
+
 mkdir small
 if ! mount -t tmpfs -o size=400k tmpfs small 2> mount.err; then
     echo "skipped: no small file system can be mounted here: $(cat mount.err)"
