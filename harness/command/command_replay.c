@@ -66,7 +66,7 @@ static const struct option replay_options[] = {
      .type = OPTION_FLAG,
      AT(fit),
      .fallback = "no",
-     .help = "find the smallest capacity that refuses nothing"},
+     .help = "find the smallest capacity that refuses nothing; recorded refusals are left out"},
     {.name = NULL},
 };
 

@@ -5,13 +5,13 @@
 /* The exit codes, for people; the numbers are enum sweep_outcome's. */
 static const char exit_codes[] =
     "exit codes:\n"
-    "  0        done as asked; runs that failed are rows, and rows are a result\n"
-    "  1        failed: bad input, I/O, internal\n"
-    "  2        a measurement was asked for and there is no usable device\n"
-    "  3        the study ran to its end and every run failed\n"
-    "  4        output exists or is in use; nothing was touched\n"
-    "  5        the device was lost; the rest is left undone\n"
-    "  130 143  interrupted; the rows are safe\n";
+    "  0            done as asked; runs that failed are rows, and rows are a result\n"
+    "  1            failed: bad input, I/O, internal\n"
+    "  2            a measurement was asked for and there is no usable device\n"
+    "  3            the study ran to its end and every run failed\n"
+    "  4            output exists or is in use; nothing was touched\n"
+    "  5            the device was lost; the rest is left undone\n"
+    "  129 130 143  interrupted (SIGHUP, SIGINT, SIGTERM); the rows are safe\n";
 
 static void overview(struct text *out)
 {
@@ -41,6 +41,8 @@ void command_help(const struct command *command, struct text *out)
               command->summary);
     if (command->about)
         text_addf(out, "\n%s\n", command->about);
+    if (command->not_yet)
+        text_addf(out, "\nnot yet: %s\n", command->not_yet);
     struct option_part part;
     for (size_t i = 0; command_part(command, i, &part); i++) {
         text_addf(out, "\n%s:\n", part.title ? part.title : "options");

@@ -87,8 +87,9 @@ static void add_head(const struct plan_view *view, struct text *out)
     const char *points =
         study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";
     if (view->plan.count > 0 || study->boundary_count == 0)
-        text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trials each\n", view->plan.count,
-                  view->forecast.point_count, points, study->trials);
+        text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trial%s each\n", view->plan.count,
+                  view->forecast.point_count, points, study->trials,
+                  study->trials == 1 ? "" : "s");
     if (study->placement == PLACEMENT_ALONE)
         text_addf(out, "placement alone: a run of its own on each of %" PRIu64 " device%s%s\n",
                   view->forecast.ranks, view->forecast.ranks == 1 ? "" : "s",

@@ -48,7 +48,7 @@ const struct option decoder_options[] = {
     {"kv_offload", OPTION_FLAG, AT(kv_offload), .fallback = "no",
      .help = "the cache in host memory", .not_yet = "not yet"},
     {"weight_format", OPTION_CHOICE, AT(weight_format), .choices = formats, .fallback = "same",
-     .help = "of stored weights; same: the dtype"},
+     .help = "of stored weights; same: the dtype, others not yet"},
     {.name = NULL},
 };
 

@@ -8,6 +8,14 @@ expect 0 --help
 for command in $commands; do
     grep -qE "^  $command " out || fail "--help lacks $command"
 done
+# README and --help have every exit code
+sed -n '/^enum sweep_outcome/,/^}/s/.* = \([0-9]*\),.*/\1/p' "$HIGHWATER_SOURCE/harness/launch/sweep.h" >codes
+[ "$(wc -l <codes)" -ge 9 ] || fail "the exit codes: $(cat codes)"
+sed -n '/^| exit code/,/^$/p' "$HIGHWATER_SOURCE/README.md" >table
+while read -r code; do
+    grep -qE "^  ([0-9]+ )*$code " out || fail "--help lacks exit code $code"
+    grep -qE "^\| ([0-9]+, )*$code[, ]" table || fail "README lacks exit code $code"
+done <codes
 mv out overview
 expect 0 help
 cmp -s out overview || fail "help is not --help"
@@ -18,6 +26,11 @@ for command in $commands; do
     if grep -qE "^  $command .*\(not yet\)" overview; then
         expect 1 "$command" x
         has err "not yet"
+        for help in --help -h; do
+            expect 0 "$command" $help
+            has out "usage: highwater $command"
+            has out "not yet: "
+        done
         continue
     fi
     expect 0 "$command" --help
