@@ -199,6 +199,11 @@ static _Noreturn void become(const struct process_plan *plan, char **environment
 
 /* --- starting and waiting -------------------------------------------------------------- */
 
+static bool is_starved(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN;
+}
+
 /* 0 when the exec happened: the pipe closed without a word. */
 static int read_report(int fd, const char *program, struct text *why)
 {
@@ -214,14 +219,14 @@ static int read_report(int fd, const char *program, struct text *why)
     text_addf(why, "cannot %s ", failure.verb);
     text_add_escaped(why, program, strlen(program), 0);
     text_addf(why, ": %s", strerror(failure.error));
-    return -1;
+    return is_starved(failure.error) ? PROCESS_STARVED : PROCESS_BAD;
 }
 
 int process_start(const struct process_plan *plan, pid_t *pid, int *pidfd, struct text *why)
 {
     struct start_files files;
     if (open_files(plan, &files, why) != 0)
-        return -1;
+        return PROCESS_STARVED;
     char **environment = make_environment(plan);
     /* No handler of ours may run in the child before it has reset them. */
     sigset_t all, before;
@@ -236,7 +241,7 @@ int process_start(const struct process_plan *plan, pid_t *pid, int *pidfd, struc
     if (child < 0) {
         close_files(&files);
         text_addf(why, "cannot fork: %s", strerror(error));
-        return -1;
+        return PROCESS_STARVED;
     }
     setpgid(child, child); /* whoever is first; both may be asked at once */
     close(files.report[1]);
@@ -246,7 +251,7 @@ int process_start(const struct process_plan *plan, pid_t *pid, int *pidfd, struc
     if (failed) {
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
             ;
-        return -1;
+        return failed;
     }
     *pidfd = (int)syscall(SYS_pidfd_open, child, 0); /* -1 on an old kernel */
     *pid = child;

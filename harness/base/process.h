@@ -22,7 +22,10 @@ struct process_plan {
 
 /* Starts it in its own process group with a clean signal mask and dispositions, the null device
  * as standard input, and no inherited descriptor above 2. Must be called from the main thread
- * (the death signal is tied to the forking thread). -1 when exec failed, with the reason. */
+ * (the death signal is tied to the forking thread). PROCESS_BAD: the program cannot be started.
+ * PROCESS_STARVED: we lack what it takes (descriptors, memory, an output that can be opened),
+ * which says nothing about the program. */
+enum { PROCESS_BAD = -1, PROCESS_STARVED = -2 };
 int process_start(const struct process_plan *plan, pid_t *pid, int *pidfd,
                   struct text *why) MUST_CHECK;
 

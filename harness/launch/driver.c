@@ -132,8 +132,10 @@ static int launch_it(const struct driver *driver, const struct launch *launch,
     }
     if (write_command(driver, launch, why) != 0)
         return -1;
-    launcher_run(&driver->launcher, launch, &driver->watch, end, reason);
-    return 0;
+    if (launcher_run(&driver->launcher, launch, &driver->watch, end, reason) == 0)
+        return 0;
+    text_addf(why, "%s was not started: %s", facts->run->name, text_string(reason));
+    return -1;
 }
 
 static enum run_outcome launch_and_complete(struct driver *driver, const struct launch *launch,
@@ -144,11 +146,12 @@ static enum run_outcome launch_and_complete(struct driver *driver, const struct 
     struct text reason = TEXT_INIT;
     enum run_outcome outcome = RUN_DONE;
     facts->started_ns = clock_realtime_ns();
-    if (launch_it(driver, launch, facts, &end, &reason, why) != 0)
-        return RUN_FAILED;
+    int launched = launch_it(driver, launch, facts, &end, &reason, why);
     facts->end = &end;
     facts->reason = text_string(&reason);
-    if (end.interrupted) {
+    if (launched != 0) {
+        outcome = RUN_FAILED;
+    } else if (end.interrupted) {
         *signal = end.signal;
         outcome = RUN_INTERRUPTED;
     } else if (complete_run(facts, rows, why) != 0) {

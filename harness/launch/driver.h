@@ -26,7 +26,7 @@ void driver_close(struct driver *driver);
 
 enum run_outcome {
     RUN_DONE = 0,
-    RUN_FAILED = -1,      /* our own files: the study cannot go on */
+    RUN_FAILED = -1,      /* our own files and means: the study cannot go on */
     RUN_INTERRUPTED = -2, /* by a signal to us; no rows */
 };
 /* One run. `run_folder` is where shards and standard error go; NULL: inside the folder in

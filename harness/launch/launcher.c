@@ -236,8 +236,8 @@ static void finish(const struct running *running, struct launch_end *end)
     end->left_over = process_sweep(0, clock_monotonic_ns() + SWEEP_NS);
 }
 
-void launcher_run(const struct launcher *launcher, const struct launch *launch,
-                  const struct watch *watch, struct launch_end *end, struct text *why)
+int launcher_run(const struct launcher *launcher, const struct launch *launch,
+                 const struct watch *watch, struct launch_end *end, struct text *why)
 {
     struct words environment = WORDS_INIT, words = WORDS_INIT;
     static const char *const others[] = {"HWLOC_", NULL}; /* the caller's would win */
@@ -252,7 +252,8 @@ void launcher_run(const struct launcher *launcher, const struct launch *launch,
                                       .death_signal = SIGTERM,
                                       .no_core = true};
     *end = (struct launch_end){.started = false};
-    if (process_start(&plan, &running.pid, &running.pidfd, why) == 0) {
+    int started = process_start(&plan, &running.pid, &running.pidfd, why);
+    if (started == 0) {
         end->started = true;
         wait_for_end(&running, end);
         finish(&running, end);
@@ -260,4 +261,5 @@ void launcher_run(const struct launcher *launcher, const struct launch *launch,
     words_release(&environment);
     words_release(&words);
     free(output);
+    return started == PROCESS_STARVED ? -1 : 0;
 }

@@ -30,16 +30,18 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
                       struct words *environment, struct words *words);
 
 struct launch_end {
-    bool started;     /* false: the launcher itself could not be started, `why` says it */
+    bool started;     /* false: mpirun itself cannot be started, `why` says it */
     bool interrupted; /* ended because of `signal`, which is ours */
     int signal;
     bool late;     /* ended at our own deadline: ranks that never met, or lost ranks */
     int status;    /* as from waitpid */
     int left_over; /* processes that had to be ended after it; -1: some live on */
 };
-/* Runs it to its end and leaves no process behind. Its output goes to RUN_FOLDER/launcher. */
-void launcher_run(const struct launcher *launcher, const struct launch *launch,
-                  const struct watch *watch, struct launch_end *end, struct text *why);
+/* Runs it to its end and leaves no process behind. Its output goes to RUN_FOLDER/launcher. -1:
+ * we lack what it takes to start anything; that is no end of a run. */
+int launcher_run(const struct launcher *launcher, const struct launch *launch,
+                 const struct watch *watch, struct launch_end *end,
+                 struct text *why) MUST_CHECK;
 
 /* The path of that file; the caller frees. */
 char *launcher_output_path(const char *run_folder) MUST_CHECK;

@@ -14,6 +14,15 @@ static int note(struct sweep *sweep, struct text *why, const char *what, const c
                          detail);
 }
 
+/* Why the study ends, if it can still be written: the exit code says it too. */
+static void note_end(struct sweep *sweep, const char *what, const struct text *why)
+{
+    struct text ignored = TEXT_INIT;
+    if (note(sweep, &ignored, what, text_string(why)) != 0)
+        text_clear(&ignored);
+    text_release(&ignored);
+}
+
 int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...)
 {
     struct text message = TEXT_INIT;
@@ -181,6 +190,7 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
             outcome = from_signal(signal);
         break;
     case RUN_FAILED:
+        note_end(sweep, "stopped:", why);
         break;
     }
     return outcome;
@@ -190,10 +200,7 @@ static enum sweep_outcome run_one(struct sweep *sweep, const struct plan_run *ru
                                   struct text *why)
 {
     if (placement_check(&sweep->driver.placement, why) != 0) {
-        struct text ignored = TEXT_INIT; /* the exit code says it too */
-        if (note(sweep, &ignored, "device lost:", text_string(why)) != 0)
-            text_clear(&ignored);
-        text_release(&ignored);
+        note_end(sweep, "device lost:", why);
         return SWEEP_DEVICE_LOST;
     }
     char *folder = NULL;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -119,7 +120,7 @@ static void exec_failure_is_told(void **state)
         struct text why = TEXT_INIT;
         pid_t pid = -5;
         int pidfd = -5;
-        assert_int_equal(process_start(&plan, &pid, &pidfd, &why), -1);
+        assert_int_equal(process_start(&plan, &pid, &pidfd, &why), PROCESS_BAD);
         assert_true(pid == -5 && pidfd == -5);
         assert_non_null(strstr(text_string(&why), bad[i].program));
         assert_non_null(strstr(text_string(&why), bad[i].words));
@@ -130,10 +131,49 @@ static void exec_failure_is_told(void **state)
     struct text why = TEXT_INIT;
     pid_t pid;
     int pidfd;
-    assert_int_equal(process_start(&plan, &pid, &pidfd, &why), -1);
+    assert_int_equal(process_start(&plan, &pid, &pidfd, &why), PROCESS_STARVED);
     assert_non_null(strstr(text_string(&why), "/no/such/folder/out"));
     text_release(&why);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing left to reap */
+}
+
+/* Fewer descriptors than it takes, one more each time: nothing is started, nothing stays open,
+ * and it is not the program's fault. */
+static void too_few_descriptors(void **state)
+{
+    (void)state;
+    const char *argv[] = {"true", NULL};
+    struct process_plan plan = {.argv = argv};
+    struct rlimit before, limit;
+    int first = open("/dev/null", O_RDONLY | O_CLOEXEC), refused = 0;
+    assert_true(first >= 0);
+    close(first);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (rlim_t most = (rlim_t)first;; most++) {
+        struct text why = TEXT_INIT;
+        pid_t pid;
+        int pidfd, status;
+        limit = (struct rlimit){most, before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        int started = process_start(&plan, &pid, &pidfd, &why);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (started == 0) {
+            assert_int_equal(process_wait(pid, pidfd, in(5 * SECOND), &status), 1);
+            close(pidfd);
+        } else {
+            assert_int_equal(started, PROCESS_STARVED);
+            assert_int_equal(next, first);
+            assert_non_null(strstr(text_string(&why), "Too many open files"));
+        }
+        close(next);
+        text_release(&why);
+        refused += started != 0;
+        if (started == 0)
+            break;
+    }
+    assert_int_equal(refused, 5); /* three standard ones, and a pipe */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
 static int open_descriptors(void)
@@ -344,6 +384,7 @@ int main(void)
         cmocka_unit_test(tells_how_it_ended),
         cmocka_unit_test(output_is_appended),
         cmocka_unit_test(exec_failure_is_told),
+        cmocka_unit_test(too_few_descriptors),
         cmocka_unit_test(starts_clean),
         cmocka_unit_test(own_group_environment_and_folder),
         cmocka_unit_test(raises_oom_score),
