@@ -58,6 +58,18 @@ static char *default_folder(const struct study *study)
                      observed ? "" : backend);
 }
 
+/* Without slashes at its end; NULL: it was given without a name. The caller frees. */
+static char *folder_of(const struct command_call *call, const struct study *study)
+{
+    const char *given = command_given(call, "results");
+    size_t length = given != NULL ? strlen(given) : 0;
+    if (given == NULL)
+        return default_folder(study);
+    while (length > 1 && given[length - 1] == '/')
+        length--;
+    return length > 0 ? xstrndup(given, length) : NULL;
+}
+
 static int sweep_into(const struct command_call *call, const struct study *study,
                       const char *folder)
 {
@@ -93,15 +105,17 @@ static int sweep_into(const struct command_call *call, const struct study *study
 
 static int run(struct command_call *call)
 {
-    const struct sweep_options *options = call->options;
     const char **overrides = xcalloc(call->given_count + 1, sizeof *overrides);
     size_t count = command_overrides(call, overrides);
     struct text errors = TEXT_INIT;
     struct study study;
     int code = EXIT_FAILURE;
     if (study_read(call->operands[0], overrides, count, &study, &errors) == 0) {
-        char *folder = options->results[0] ? xstrdup(options->results) : default_folder(&study);
-        code = sweep_into(call, &study, folder);
+        char *folder = folder_of(call, &study);
+        if (folder != NULL)
+            code = sweep_into(call, &study, folder);
+        else
+            log_error("sweep: --results: the folder's name is empty");
         if (code == SWEEP_DONE || code == SWEEP_ALL_FAILED)
             text_addf(&call->out, "%s/rows.csv\n", folder);
         free(folder);
