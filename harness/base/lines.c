@@ -50,8 +50,7 @@ enum line_kind lines_next(struct lines *lines, const char **line, size_t *length
     for (;;) {
         size_t have = lines->end - lines->start;
         const char *from = have > 0 ? lines->buffer + lines->start : "";
-        const char *newline =
-            have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
+        const char *newline = have > looked ? memchr(from + looked, '\n', have - looked) : NULL;
         bool whole = newline != NULL;
         *line = from;
         *length = whole ? (size_t)(newline - from) + 1 : have;
