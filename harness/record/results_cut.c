@@ -97,10 +97,32 @@ static int cut(struct results *results, uint64_t good_end, struct text *why)
     return failed;
 }
 
+static void take_name(void *user, const struct row *row)
+{
+    const char *name = row_text(row, COLUMN_run);
+    if (name != NULL)
+        run_set_put(user, name, 0, 0);
+}
+
+/* Of how many runs there are rows; whether all of a run's are, nobody can say. */
+static int count_runs(const char *folder, uint64_t from, struct text *said, struct text *why)
+{
+    struct run_set names = RUN_SET_INIT;
+    char *path = xasprintf("%s/rows.csv", folder);
+    int failed = table_pick(path, from, take_name, &names, why);
+    if (!failed && names.count > 0)
+        text_addf(said, ", rows of %zu run%s among them", names.count,
+                  names.count == 1 ? "" : "s");
+    run_set_release(&names);
+    free(path);
+    return failed;
+}
+
 int results_cut(struct results *results, uint64_t end, bool keep, struct text *said,
                 struct text *why)
 {
-    if (keep && set_aside(results, end, said, why) != 0)
+    if (keep && (count_runs(results->folder, end, said, why) != 0 ||
+                 set_aside(results, end, said, why) != 0))
         return -1;
     return cut(results, end, why);
 }

@@ -11,7 +11,7 @@ char *results_path(const char *folder) MUST_CHECK;
 /* Closes without a look: of what has failed already. */
 void results_drop(struct results *results);
 /* Cuts rows.csv off at byte `end`. `keep`: what lies behind is on the disk before, as a new
- * rows.cut-N.csv that `said` names. */
+ * rows.cut-N.csv; `said` names it, and tells of how many runs there are rows in it. */
 int results_cut(struct results *results, uint64_t end, bool keep, struct text *said,
                 struct text *why) MUST_CHECK;
 

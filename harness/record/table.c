@@ -2,11 +2,13 @@
 
 #include "harness/base/lines.h"
 #include "harness/record/guard.h"
+#include "harness/record/table_header.h"
 
 #include <csv.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- writing --------------------------------------------------------------------------- */
 
@@ -40,13 +42,6 @@ void csv_add_text(struct text *out, const char *value)
 void csv_add_count(struct text *out, uint64_t value)
 {
     text_addf(out, "%llu", (unsigned long long)value);
-}
-
-void table_add_header(struct text *out)
-{
-    for (int i = 0; i < COLUMNS; i++)
-        text_addf(out, "%s%s", i == 0 ? "" : ",", column_facts[i].name);
-    text_add_char(out, '\n');
 }
 
 /* The one text that is meant to be read as a time. */
@@ -151,58 +146,6 @@ static bool parse_row(struct table_parser *parser, const char *line, size_t leng
     return false;
 }
 
-/* Says where a header that is not ours differs first. */
-static void explain_header(const char *line, size_t length, struct text *why)
-{
-    int index = 0;
-    const char *at = line, *end = line + length;
-    for (; index < COLUMNS; index++) {
-        size_t name = strlen(column_facts[index].name);
-        bool same = (size_t)(end - at) >= name &&
-                    memcmp(at, column_facts[index].name, name) == 0 &&
-                    (at + name == end || at[name] == ',' || at[name] == '\n');
-        if (!same)
-            break;
-        at += name;
-        if (at < end && *at == ',')
-            at++;
-    }
-    const char *stop = at;
-    while (stop < end && *stop != ',' && *stop != '\n')
-        stop++;
-    text_addf(why, "its columns are not ours: column %d is \"", index + 1);
-    text_add_escaped(why, at, (size_t)(stop - at), 60);
-    text_addf(why, "\", ours \"%s\"", index < COLUMNS ? column_facts[index].name : "");
-}
-
-/* The number of columns of a header that is ours or an older one of ours; 0: it is not. */
-static int header_columns(const char *line, size_t length, bool allow_older)
-{
-    struct text ours = TEXT_INIT;
-    table_add_header(&ours);
-    size_t same = length - 1; /* without the newline */
-    bool fits = length <= ours.length && memcmp(line, ours.data, same) == 0;
-    bool older = fits && ours.data[same] == ',' && same > 0;
-    int columns = 0;
-    if (fits && (ours.data[same] == '\n' || (older && allow_older))) {
-        columns = 1;
-        for (size_t i = 0; i < same; i++)
-            columns += line[i] == ',';
-    }
-    text_release(&ours);
-    return columns;
-}
-
-/* The start of our header without an end: the file was cut before its first row. */
-static bool is_torn_header(const char *line, size_t length)
-{
-    struct text ours = TEXT_INIT;
-    table_add_header(&ours);
-    bool torn = length < ours.length && memcmp(line, ours.data, length) == 0;
-    text_release(&ours);
-    return torn;
-}
-
 static int read_header(struct lines *lines, const char *path, bool allow_older,
                        struct table_parser *parser, struct table_reading *read,
                        struct text *why)
@@ -210,7 +153,7 @@ static int read_header(struct lines *lines, const char *path, bool allow_older,
     const char *line;
     size_t length;
     enum line_kind kind = lines_next(lines, &line, &length);
-    if (kind == LINE_NONE || (kind == LINE_TORN && is_torn_header(line, length))) {
+    if (kind == LINE_NONE || (kind == LINE_TORN && header_is_torn(line, length))) {
         read->torn = read->at_end = true;
         text_add(&read->reason, "line 1: the header was cut off");
         return 0;
@@ -222,7 +165,7 @@ static int read_header(struct lines *lines, const char *path, bool allow_older,
     parser->columns = kind == LINE_WHOLE ? header_columns(line, length, allow_older) : 0;
     if (parser->columns == 0) {
         text_addf(why, "%s: ", path);
-        explain_header(line, length, why);
+        header_explain(line, length, why);
         return -1;
     }
     read->header_end = read->good_end = length;
@@ -286,6 +229,33 @@ int table_read(const char *path, bool allow_older,
     else
         *reading = read;
     return failed;
+}
+
+int table_pick(const char *path, uint64_t from, void (*each)(void *user, const struct row *row),
+               void *user, struct text *why)
+{
+    struct lines lines;
+    const char *line;
+    size_t length;
+    enum line_kind kind = LINE_ERROR;
+    struct table_parser parser = {.row = ROW_INIT, .columns = COLUMNS};
+    struct text ignored = TEXT_INIT;
+    if (lines_open(&lines, path, why) != 0)
+        return -1;
+    bool there = lseek(lines.fd, (off_t)from, SEEK_SET) >= 0;
+    while (there && (kind = lines_next(&lines, &line, &length)) == LINE_WHOLE) {
+        parser_open(&parser.csv, 0); /* whatever the line before it ended in */
+        if (parse_row(&parser, line, length, &ignored))
+            each(user, &parser.row);
+        csv_free(&parser.csv);
+        text_clear(&ignored);
+    }
+    if (kind == LINE_ERROR)
+        text_addf(why, "cannot read %s: %s", path, strerror(errno));
+    text_release(&ignored);
+    row_release(&parser.row);
+    lines_close(&lines);
+    return kind == LINE_ERROR ? -1 : 0;
 }
 
 /* --- any table ------------------------------------------------------------------------- */

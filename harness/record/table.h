@@ -31,6 +31,10 @@ int table_read(const char *path, bool allow_older,
                bool (*each)(void *user, const struct row *row, uint64_t end_offset), void *user,
                struct table_reading *reading, struct text *why) MUST_CHECK;
 
+/* From byte `from` of such a file on, every row that can be read, whatever lies between. */
+int table_pick(const char *path, uint64_t from, void (*each)(void *user, const struct row *row),
+               void *user, struct text *why) MUST_CHECK;
+
 /* CSV of anything else (replay, columns): plain quoting helpers over the same library. */
 void csv_add_text(struct text *out, const char *value); /* quoted, guarded, nothing hidden */
 void csv_add_cell(struct text *out, const char *value); /* the same without the quotes */

@@ -119,6 +119,12 @@ static void reopens_after_damage(void **state)
     text_add_bytes(&bytes, good.data, good.length);
     memset(bytes.data + ends[1] + 20, 0, 10);
     assert_reopened(&bytes, 1, good.length - ends[1], "NUL");
+    assert_reopened(&bytes, 1, good.length - ends[1],
+                    "cut off, rows of 2 runs among them; kept");
+    memcpy(bytes.data + ends[1] + 20, good.data + ends[1] + 20, 10);
+    bytes.data[ends[1] + 20] = '"'; /* what follows is inside it */
+    assert_reopened(&bytes, 1, good.length - ends[1], "rows of 2 runs among them; kept");
+    memset(bytes.data + ends[1] + 20, 0, 10);
     struct text aside = contents_of("damaged/rows.cut-2.csv");
     assert_memory_equal(aside.data, bytes.data + ends[1], good.length - ends[1]);
     text_release(&aside);

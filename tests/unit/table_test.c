@@ -348,6 +348,38 @@ static void stops_when_asked(void **state)
     text_release(&table);
 }
 
+static void add_picked(void *user, const struct row *row)
+{
+    table_add_row(user, row);
+}
+
+/* A quote at any byte of the second row costs that row alone. */
+static void picks_what_can_be_read(void **state)
+{
+    (void)state;
+    struct text good = TEXT_INIT, header = TEXT_INIT, why = TEXT_INIT;
+    add_good_table(&good, 4);
+    table_add_header(&header);
+    size_t second = (size_t)(strchr(good.data + header.length, '\n') + 1 - good.data);
+    const char *third = strchr(good.data + second, '\n') + 1;
+    for (char *at = good.data + second; at < third; at++) {
+        struct text picked = TEXT_INIT;
+        char was = *at;
+        *at = '"';
+        put("t.csv", good.data, good.length);
+        *at = was;
+        assert_int_equal(table_pick("t.csv", header.length, add_picked, &picked, &why), 0);
+        size_t rest = strlen(third);
+        assert_true(picked.length >= rest + second - header.length || was == '\n');
+        if (was != '\n') /* there two rows became one line */
+            assert_string_equal(picked.data + picked.length - rest, third);
+        text_release(&picked);
+    }
+    text_release(&good);
+    text_release(&header);
+    text_release(&why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +390,7 @@ int main(void)
         cmocka_unit_test(damaged_rows_are_refused),
         cmocka_unit_test(headers),
         cmocka_unit_test(stops_when_asked),
+        cmocka_unit_test(picks_what_can_be_read),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
