@@ -1,6 +1,6 @@
 #include "harness/launch/complete.h"
-#include "harness/base/clock.h"
 #include "harness/base/file.h"
+#include "harness/launch/finish.h"
 #include "harness/launch/observe.h"
 #include "harness/launch/shard.h"
 
@@ -168,108 +168,6 @@ static void add_in_order(const struct prediction *plan, struct row *said, size_t
     free(taken);
 }
 
-/* --- what every row says
- * ---------------------------------------------------------------------- */
-
-/* Of a run's constants, those that belong to phases and closing rows alike. */
-static void describe(const struct run_facts *facts, const struct row *closing, struct row *all)
-{
-    static const enum column of_rank[] = {COLUMN_rank,
-                                          COLUMN_host,
-                                          COLUMN_device_name,
-                                          COLUMN_nvml_index,
-                                          COLUMN_device_uuid,
-                                          COLUMN_device_pci,
-                                          COLUMN_shared_device,
-                                          COLUMN_ecc,
-                                          COLUMN_mig,
-                                          COLUMN_driver_version,
-                                          COLUMN_cuda_version,
-                                          COLUMN_device_capacity_bytes,
-                                          COLUMN_started_utc,
-                                          COLUMN_cuda_ordinal,
-                                          COLUMN_compute_backend,
-                                          COLUMN_framework,
-                                          COLUMN_framework_version};
-    const struct study *study = facts->study;
-    struct reading weights = reading_missing(), kv = reading_missing();
-    struct reading rank = row_count(closing, COLUMN_rank);
-    if (rank.known && rank.value < facts->placement->ranks)
-        row_set_reading(all, COLUMN_allocator_limit_bytes,
-                        facts->placement->limit[rank.value]);
-    for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
-        struct row one = ROW_INIT;
-        one.cell[of_rank[i]] = closing->cell[of_rank[i]]; /* borrowed for the copy */
-        row_fill(all, &one);
-    }
-    plan_describe(study, facts->run, all);
-    if (study->workload->estimate != NULL)
-        study->workload->estimate(&facts->run->point, study->dtype, study->options, &weights,
-                                  &kv);
-    row_set_reading(all, COLUMN_estimated_weights_bytes, weights);
-    row_set_reading(all, COLUMN_estimated_kv_bytes, kv);
-    if (facts->order > 0)
-        row_set_count(all, COLUMN_order, facts->order);
-    row_set_count(all, COLUMN_ranks, facts->placement->ranks);
-    row_set_text(all, COLUMN_program_version, "v" HIGHWATER_VERSION);
-    row_set_count(all, COLUMN_schema, ROW_SCHEMA);
-    if (row_text(all, COLUMN_started_utc) == NULL && facts->started_ns > 0) {
-        struct text started = TEXT_INIT;
-        text_add_utc(&started, facts->started_ns);
-        row_set_text(all, COLUMN_started_utc, text_string(&started));
-        text_release(&started);
-    }
-}
-
-/* Finished, but not what was asked: the workload says itself what it processed. */
-static void judge_processed(const struct row *rows, size_t count, struct row *closing)
-{
-    static const enum column pairs[][2] = {{COLUMN_batch, COLUMN_processed_batch},
-                                           {COLUMN_context, COLUMN_processed_context},
-                                           {COLUMN_generated, COLUMN_processed_generated}};
-    for (size_t i = 0; i < count; i++)
-        for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
-            struct reading asked = row_count(&rows[i], pairs[p][0]);
-            struct reading done = row_count(&rows[i], pairs[p][1]);
-            if (!asked.known || !done.known || asked.value == done.value ||
-                row_status(closing) != STATUS_ok)
-                continue;
-            char *warning =
-                xasprintf("%s asked %llu, processed %llu", column_facts[pairs[p][0]].name,
-                          (unsigned long long)asked.value, (unsigned long long)done.value);
-            row_set_status(closing, STATUS_adapted);
-            row_add_warning(closing, warning);
-            free(warning);
-        }
-}
-
-/* Fitting needs proof of every phase; a good end without it is none. */
-static void judge_reached(const struct row *rows, size_t count, struct row *closing)
-{
-    for (size_t i = 0; i < count && row_status(closing) == STATUS_ok; i++) {
-        if (row_status(&rows[i]) != STATUS_not_reached)
-            continue;
-        char *error = xasprintf("ended well, but phase %s was not reached",
-                                row_text(&rows[i], COLUMN_phase));
-        row_set_status(closing, STATUS_error);
-        row_set_text(closing, COLUMN_failed_phase, row_text(&rows[i], COLUMN_phase));
-        row_set_text(closing, COLUMN_error, error);
-        free(error);
-    }
-}
-
-static void finish_rank(const struct run_facts *facts, size_t first, struct run_rows *rows)
-{
-    struct row all = ROW_INIT;
-    struct row *closing = &rows->rows[rows->count - 1];
-    describe(facts, closing, &all);
-    for (size_t i = first; i < rows->count; i++)
-        row_fill(&rows->rows[i], &all);
-    judge_reached(&rows->rows[first], rows->count - first, closing);
-    judge_processed(&rows->rows[first], rows->count - first, closing);
-    row_release(&all);
-}
-
 static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_rows *rows,
                     struct text *why)
 {
@@ -299,7 +197,7 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
         add_in_order(predicted ? &plan : NULL, said, count, rows);
         if (!predicted) /* a file that changed since the plan: what was seen is kept */
             row_add_warning(&rows->rows[rows->count - 1], text_string(&none));
-        finish_rank(facts, first, rows);
+        finish_rank(facts, rank, &rows->rows[first], rows->count - first);
         rows->launched = rows->launched || shard.begun;
         if (predicted)
             prediction_release(&plan);

@@ -6,34 +6,39 @@
 
 #include <stdlib.h>
 
-static bool is_of(const struct shard *shard, uint64_t rank)
+/* Of this run and this rank, in every cell. The rows are changed. */
+static bool is_of(struct shard *shard, const struct run_facts *facts, uint64_t rank)
 {
-    for (size_t i = 0; i < shard->count; i++) {
-        struct reading said = row_count(&shard->rows[i], COLUMN_rank);
-        if (said.known ? said.value != rank : row_is_closing(&shard->rows[i]))
-            return false;
-    }
-    return true;
+    struct row ours = ROW_INIT;
+    struct text otherwise = TEXT_INIT;
+    bool same = row_count(&shard->rows[shard->count - 1], COLUMN_rank).known;
+    plan_describe_study(facts->study, &ours);
+    row_set_count(&ours, COLUMN_rank, rank);
+    for (size_t i = 0; i < shard->count; i++)
+        plan_correct(&ours, facts->run, &shard->rows[i], &otherwise);
+    same = same && otherwise.length == 0;
+    row_release(&ours);
+    text_release(&otherwise);
+    return same;
 }
 
 static bool is_to_be_made_again(const struct row *closing, uint32_t retry)
 {
-    int status = row_status(closing);
-    return status < 0 || ((retry | 1u << STATUS_stopped) >> status & 1u) != 0;
+    return ((retry | 1u << STATUS_stopped) >> row_status(closing) & 1u) != 0;
 }
 
-static int all_whole(const char *run_folder, uint64_t ranks, uint32_t retry, bool *whole,
+static int all_whole(const struct run_facts *facts, uint32_t retry, bool *whole,
                      struct text *why)
 {
     *whole = true;
-    for (uint64_t rank = 0; *whole && rank < ranks; rank++) {
+    for (uint64_t rank = 0; *whole && rank < facts->placement->ranks; rank++) {
         struct shard shard;
-        char *path = shard_path(run_folder, rank);
+        char *path = shard_path(facts->run_folder, rank);
         int result = file_exists(path) ? shard_read(path, &shard, why) : 1;
         free(path);
         if (result < 0)
             return -1;
-        *whole = result == 0 && shard.complete && is_of(&shard, rank) &&
+        *whole = result == 0 && shard.complete && is_of(&shard, facts, rank) &&
                  !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
         if (result == 0)
             shard_release(&shard);
@@ -55,7 +60,7 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
                                     .live_folder = run_folder,
                                     .end = &end};
     bool whole = false;
-    if (all_whole(run_folder, placement.ranks, retry, &whole, why) != 0)
+    if (all_whole(&facts, retry, &whole, why) != 0)
         return -1;
     if (!whole)
         return 0;

@@ -71,6 +71,14 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
     return -1;
 }
 
+static bool rows_have_status(const struct shard *shard)
+{
+    for (size_t i = 0; i < shard->count; i++)
+        if (row_status(&shard->rows[i]) < 0)
+            return false;
+    return true;
+}
+
 /* `complete` is the last line, behind a closing row that is the only one. */
 static void on_line(void *user, const char *verb, const struct row *row)
 {
@@ -86,7 +94,8 @@ static void on_line(void *user, const char *verb, const struct row *row)
         row_copy(&shard->rows[shard->count++], row);
         shard->closed += row_is_closing(row);
     } else if (strcmp(verb, "complete") == 0) {
-        shard->complete = shard->closed == 1 && row_is_closing(&shard->rows[shard->count - 1]);
+        shard->complete = shard->closed == 1 && rows_have_status(shard) &&
+                          row_is_closing(&shard->rows[shard->count - 1]);
     }
 }
 

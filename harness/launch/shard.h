@@ -35,8 +35,8 @@ struct shard {
     struct row *rows;     /* the closing row last, when complete */
     size_t count, closed; /* rows; closing ones among them */
 };
-/* A missing file is a rank that never started; one with a line that cannot be read, rows behind
- * its end or two closing rows is not complete. */
+/* A missing file is a rank that never started; one with a line that cannot be read, a row of no
+ * known status, rows behind its end or two closing rows is not complete. */
 int shard_read(const char *path, struct shard *shard, struct text *why) MUST_CHECK;
 void shard_release(struct shard *shard);
 

@@ -192,17 +192,28 @@ bool row_is_closing(const struct row *row)
     return phase != NULL && strcmp(phase, "run") == 0;
 }
 
-static bool same_text(const struct row *a, const struct row *b, enum column column)
+bool row_same_cell(const struct row *a, const struct row *b, enum column column)
 {
-    const char *x = row_text(a, column), *y = row_text(b, column);
-    return x == NULL || y == NULL ? x == y : strcmp(x, y) == 0;
+    const struct cell *x = &a->cell[column], *y = &b->cell[column];
+    if (x->kind != y->kind)
+        return false;
+    switch (x->kind) {
+    case CELL_EMPTY:
+        break;
+    case CELL_COUNT:
+        return x->count == y->count;
+    case CELL_REAL:
+        return x->real == y->real;
+    case CELL_TEXT:
+        return strcmp(x->text, y->text) == 0;
+    }
+    return true;
 }
 
 bool row_same_phase(const struct row *a, const struct row *b)
 {
-    struct reading x = row_count(a, COLUMN_repeat), y = row_count(b, COLUMN_repeat);
-    return same_text(a, b, COLUMN_phase) && same_text(a, b, COLUMN_pass) &&
-           x.known == y.known && (!x.known || x.value == y.value);
+    return row_same_cell(a, b, COLUMN_phase) && row_same_cell(a, b, COLUMN_pass) &&
+           row_same_cell(a, b, COLUMN_repeat);
 }
 
 void row_add_warning(struct row *row, const char *warning)

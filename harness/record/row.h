@@ -83,6 +83,7 @@ const char *row_text(const struct row *row, enum column column); /* NULL: empty 
 /* The status of a row, or -1 when empty or unknown. */
 int row_status(const struct row *row);
 bool row_is_closing(const struct row *row); /* phase = run */
+bool row_same_cell(const struct row *a, const struct row *b, enum column column);
 bool row_same_phase(const struct row *a, const struct row *b); /* phase, pass and repeat */
 
 int column_find(const char *name); /* -1: unknown */

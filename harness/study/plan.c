@@ -25,12 +25,18 @@ static void name_run(const struct study *study, struct plan_run *run)
                  dimension_facts[run->dimension].name, value, trial, device, whole);
 }
 
-/* An input may be named like a place: only what stands behind the trial is one. */
+/* The digits of a run's trial: an input may be named like one, the last is meant. */
+static const char *find_trial(const char *name)
+{
+    const char *found = NULL;
+    for (const char *at = name; (at = strstr(at, "-t")) != NULL; at += 2)
+        found = at + 2;
+    return found;
+}
+
 uint64_t plan_place(const char *name)
 {
-    const char *behind = NULL;
-    for (const char *at = name; (at = strstr(at, "-t")) != NULL; at += 2)
-        behind = at + 2;
+    const char *behind = find_trial(name);
     if (behind == NULL)
         return 0;
     behind += strspn(behind, "0123456789");
@@ -161,25 +167,31 @@ void plan_probe(const struct study *study, const struct study_boundary *boundary
     name_run(study, run);
 }
 
-void plan_describe(const struct study *study, const struct plan_run *run, struct row *row)
+/* --- what is decided --- */
+
+void plan_describe_run(const struct plan_run *run, struct row *row)
+{
+    bool varies = run->dimension >= 0;
+    row_set_text(row, COLUMN_role, plan_role_names[run->role]);
+    row_set_text(row, COLUMN_dimension, varies ? dimension_facts[run->dimension].name : NULL);
+    row_set_reading(row, COLUMN_value, varies ? reading_of(run->value) : reading_missing());
+    row_set_count(row, COLUMN_trial, run->trial);
+    point_to_row(&run->point, row);
+    row_set_text(row, COLUMN_input, run->input);
+    row_set_text(row, COLUMN_phases, run->phases == PHASES_WHOLE ? "whole" : "split");
+    row_set_text(row, COLUMN_run, run->name);
+}
+
+void plan_describe_study(const struct study *study, struct row *row)
 {
     struct text text = TEXT_INIT;
     bool observed = study->backend == BACKEND_CUDA;
     row_set_text(row, COLUMN_evidence, observed ? "observed" : "computed");
     row_set_text(row, COLUMN_study, study->name);
-    row_set_text(row, COLUMN_role, plan_role_names[run->role]);
-    row_set_count(row, COLUMN_trial, run->trial);
-    if (run->dimension >= 0) {
-        row_set_text(row, COLUMN_dimension, dimension_facts[run->dimension].name);
-        row_set_count(row, COLUMN_value, run->value);
-    }
-    point_to_row(&run->point, row);
-    row_set_text(row, COLUMN_input, run->input);
     row_set_text(row, COLUMN_workload, study->workload->name);
     row_set_text(row, COLUMN_dtype, dtype_names[study->dtype]);
     row_set_text(row, COLUMN_allocator, study->allocator);
     row_set_text(row, COLUMN_backend, backend_names[study->backend]);
-    row_set_text(row, COLUMN_phases, run->phases == PHASES_WHOLE ? "whole" : "split");
     row_set_count(row, COLUMN_warmup, study->warmup);
     row_set_count(row, COLUMN_repeats, study->repeats);
     row_set_count(row, COLUMN_seed, study->seed);
@@ -190,6 +202,29 @@ void plan_describe(const struct study *study, const struct plan_run *run, struct
     study_add_options(study, &text);
     row_set_text(row, COLUMN_options, text.length ? text_string(&text) : NULL);
     text_release(&text);
-    row_set_text(row, COLUMN_run, run->name);
     row_set_text(row, COLUMN_study_hash, study->hash);
+}
+
+void plan_correct(const struct row *ours, const struct plan_run *run, struct row *row,
+                  struct text *otherwise)
+{
+    struct row said = ROW_INIT;
+    row_copy(&said, row);
+    if (run != NULL)
+        plan_describe_run(run, row);
+    for (enum column column = 0; column < COLUMNS; column++)
+        if (ours->cell[column].kind != CELL_EMPTY || column == COLUMN_options)
+            row_clear(row, column); /* options: nothing else was set, if they are empty */
+    row_fill(row, ours);
+    for (enum column column = 0; otherwise->length == 0 && column < COLUMNS; column++) {
+        if (said.cell[column].kind == CELL_EMPTY || row_same_cell(&said, row, column))
+            continue;
+        text_addf(otherwise, "%s is ", column_facts[column].name);
+        row_format_cell(&said, column, otherwise);
+        text_add(otherwise, ", should be ");
+        row_format_cell(row, column, otherwise);
+        if (row->cell[column].kind == CELL_EMPTY)
+            text_add(otherwise, "empty");
+    }
+    row_release(&said);
 }

@@ -77,8 +77,14 @@ int plan_guess_boundary(const struct study *study, const struct study_boundary *
                         const struct plan_room *room, struct reading *guess,
                         struct text *why) MUST_CHECK;
 
-/* Fills the cells of group "what", dimensions, settings and identity that the study and the run
- * decide (not rank, phase, counters or placement). */
-void plan_describe(const struct study *study, const struct plan_run *run, struct row *row);
+/* The cells of group "what", dimensions, settings and identity that are decided before a run:
+ * those of all runs of a study, and those of one run, which empties what it does not have. */
+void plan_describe_study(const struct study *study, struct row *row);
+void plan_describe_run(const struct plan_run *run, struct row *row);
+/* Puts what was decided over what a row says: the cells of `ours`, and of the run unless NULL.
+ * `otherwise`, while empty, gets the first cell that said something else: "batch is 16, should
+ * be 8". An empty cell says nothing. */
+void plan_correct(const struct row *ours, const struct plan_run *run, struct row *row,
+                  struct text *otherwise);
 
 #endif

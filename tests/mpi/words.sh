@@ -140,6 +140,23 @@ EOF
 sweep s.ini adapts
 code_is 3
 rows_match '^adapted\|\|context asked 8, processed 4$' status,fits,warning phase=run
+# What was asked is not a child's to say: it ran under something else, which is not as asked.
+child claims.sh <<EOF
+$speak
+hello() { line "hello\tstudy=other\trun=r-other\tranks=9\torder=7\tbatch=99\tinput=x\tfits=no"; }
+begin() { line "begin\tphase=\$1\tevidence=observed\trank=3"; }
+all
+bye
+EOF
+sweep s.ini claims
+code_is 3
+rows_match '^computed\|test\|r-batch-1-t1\|0\|1\|1\|1\|$' \
+    evidence,study,run,rank,ranks,order,batch,input
+rows_match '^\|' fits,phase
+rows_match '^adapted\|\|evidence is observed, should be computed$' status,fits,warning phase=run
+sweep s.ini claims --resume
+code_is 0
+said 'nothing to do'
 child early.sh <<EOF
 $speak
 hello

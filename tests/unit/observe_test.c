@@ -183,6 +183,8 @@ static void a_torn_shard_is_not_complete(void **state)
     row_set_count(&about, COLUMN_rank, 7);
     row_set_text(&rows[0], COLUMN_phase, "context");
     row_set_text(&rows[1], COLUMN_phase, "run");
+    row_set_status(&rows[0], STATUS_ok);
+    row_set_status(&rows[1], STATUS_ok);
     int fd = shard_create(path, &why);
     assert_true(fd >= 0);
     assert_int_equal(line_append(fd, "start", &about, &why), 0);

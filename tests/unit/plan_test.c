@@ -201,9 +201,10 @@ static void test_alone(void **state)
     assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
     assert_int_equal(plan.count, 8);
     for (size_t i = 0; i < 8; i++) {
-        assert_string_equal(run_of(&plan, i).name, wanted[i]);
-        assert_int_equal(run_of(&plan, i).place, 1 + i / 2 % 2);
-        assert_int_equal(plan_place(wanted[i]), run_of(&plan, i).place);
+        const struct plan_run run = run_of(&plan, i);
+        assert_string_equal(run.name, wanted[i]);
+        assert_int_equal(run.place, 1 + i / 2 % 2);
+        assert_int_equal(plan_place(wanted[i]), run.place);
     }
     plan_release(&plan);
     study.phases = PHASES_BOTH;
@@ -229,14 +230,16 @@ static void test_describe(void **state)
               "[identity]\nmodel_revision = rev 1; b\n[sweep batch]\nvalues=4\n[input big]\n",
               &study, &plan);
     struct plan_run run = run_of(&plan, 0);
-    plan_describe(&study, &run, &row);
+    plan_describe_study(&study, &row);
+    plan_describe_run(&run, &row);
     assert_string_equal(row_text(&row, COLUMN_role), "input");
     assert_string_equal(row_text(&row, COLUMN_input), "big");
     assert_null(row_text(&row, COLUMN_dimension));
     assert_false(row_count(&row, COLUMN_value).known);
     row_release(&row);
     run = run_of(&plan, 1);
-    plan_describe(&study, &run, &row);
+    plan_describe_study(&study, &row);
+    plan_describe_run(&run, &row);
     static const struct {
         enum column column;
         const char *text;

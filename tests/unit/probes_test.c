@@ -58,7 +58,8 @@ static void make_run(struct world *world, const struct study *study, uint64_t ra
         enum status status = end_of(world, run->value, device);
         if (world->changes && chance(world, 80) == 0)
             world->capacity[device]++;
-        plan_describe(study, run, row);
+        plan_describe_study(study, row);
+        plan_describe_run(run, row);
         row_set_text(row, COLUMN_phase, "run");
         row_set_count(row, COLUMN_rank, i);
         row_set_status(row, status);

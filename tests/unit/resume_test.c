@@ -174,9 +174,10 @@ static void rows_of_others_are_refused(void **state)
     refuses(COLUMN_schema, "7", "schema is 7, here 1");
 }
 
-/* Resumes a study of which one shard is there: is it taken over? */
-static void takes(enum status status, uint32_t retry, uint64_t rank, const char *lines,
-                  bool taken)
+/* Resumes a study of which one shard is there, whose closing row says that it is of this rank
+ * and run: is it taken over? Without phases it proves nothing, and no run of the study fits. */
+static void takes(enum status status, uint32_t retry, uint64_t rank, const char *run,
+                  const char *lines, bool taken)
 {
     struct text header = TEXT_INIT, why = TEXT_INIT;
     struct row closing = ROW_INIT;
@@ -186,6 +187,7 @@ static void takes(enum status status, uint32_t retry, uint64_t rank, const char 
     int fd = shard_create("taken/runs/r-batch-2-t1/shard.0", &why);
     row_set_text(&closing, COLUMN_phase, "run");
     row_set_count(&closing, COLUMN_rank, rank);
+    row_set_text(&closing, COLUMN_run, run);
     row_set_status(&closing, status);
     assert_int_equal(line_append(fd, "begin", NULL, &why), 0);
     assert_int_equal(write(fd, lines, strlen(lines)), strlen(lines));
@@ -196,6 +198,12 @@ static void takes(enum status status, uint32_t retry, uint64_t rank, const char 
     assert_int_equal(swept.why.length, 0);
     assert_int_equal(strstr(text_string(&swept.said), "taken over: r-batch-2-t1") != NULL,
                      taken);
+    assert_int_equal(swept.outcome, taken ? SWEEP_ALL_FAILED : SWEEP_DONE);
+    struct text rows = contents_of("taken/rows.csv");
+    assert_int_equal(
+        strstr(text_string(&rows), "ended well, but phase context was not reached") != NULL,
+        taken && status == STATUS_ok);
+    text_release(&rows);
     text_release(&header);
     row_release(&closing);
     forget(&swept);
@@ -205,26 +213,41 @@ static void takes_over_what_stays(void **state)
 {
     (void)state;
     ends("[sweep batch]\nvalues = 2\n", "taken", FRESH, SWEEP_DONE, 1, "");
-    takes(STATUS_ok, 0, 0, "", true);
-    takes(STATUS_timeout, 0, 0, "", true);
-    takes(STATUS_timeout, 1u << STATUS_timeout, 0, "", false);
+    takes(STATUS_ok, 0, 0, NULL, "", true);
+    takes(STATUS_ok, 0, 0, "r-batch-2-t1", "", true);
+    takes(STATUS_timeout, 0, 0, NULL, "", true);
+    takes(STATUS_timeout, 1u << STATUS_timeout, 0, NULL, "", false);
     static const enum status again[] = {STATUS_dirty, STATUS_device_lost, STATUS_launch_failed,
                                         STATUS_interrupted, STATUS_stopped};
     for (size_t i = 0; i < sizeof again / sizeof again[0]; i++)
-        takes(again[i], 0, 0, "", false);
-    takes(STATUS_ok, 0, 1, "", false); /* another rank's */
-    takes(STATUS_ok, 0, 0, "row\tgarbage\n", false);
-    takes(STATUS_ok, 0, 0, "row\trank=0\tphase=run\tstatus=ok\n", false);
-    takes(STATUS_ok, 0, 0, "row\trank=3\tphase=context\tstatus=ok\n", false);
+        takes(again[i], 0, 0, NULL, "", false);
+    takes(STATUS_ok, 0, 1, NULL, "", false);      /* another rank's */
+    takes(STATUS_ok, 0, 0, "r-other", "", false); /* another run's */
+    static const char *const lines[] = {
+        "row\tgarbage\n",
+        "row\trank=0\tphase=run\tstatus=ok\n",
+        "row\trank=3\tphase=context\tstatus=ok\n",
+        "row\trank=0\tphase=context\n",
+        "row\trank=0\tphase=context\tstatus=ok\trun=r-batch-4-t1\n",
+        "row\trank=0\tphase=context\tstatus=ok\tbatch=4\n",
+        "row\trank=0\tphase=context\tstatus=ok\tstudy=tuc\n",
+        "row\trank=0\tphase=context\tstatus=ok\tevidence=observed\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        takes(STATUS_ok, 0, 0, NULL, lines[i], false);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_new),           cmocka_unit_test(other_machines),
-        cmocka_unit_test(made_again_when_asked),      cmocka_unit_test(skips_what_is_larger),
-        cmocka_unit_test(stops_at_a_failure),         cmocka_unit_test(cut_at_every_byte),
-        cmocka_unit_test(rows_of_others_are_refused), cmocka_unit_test(takes_over_what_stays),
+        cmocka_unit_test(only_what_is_new),
+        cmocka_unit_test(other_machines),
+        cmocka_unit_test(made_again_when_asked),
+        cmocka_unit_test(skips_what_is_larger),
+        cmocka_unit_test(stops_at_a_failure),
+        cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(rows_of_others_are_refused),
+        cmocka_unit_test(takes_over_what_stays),
     };
     return cmocka_run_group_tests(tests, enter, leave_folder);
 }
