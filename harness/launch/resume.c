@@ -3,7 +3,6 @@
 #include "harness/base/json.h"
 #include "harness/study/compare.h"
 #include "harness/study/plan.h"
-#include "kernels/backends.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +68,9 @@ int resume_open(struct resume *resume, const char *folder, const struct study *s
         }
         study_release(&frozen);
     }
+    plan_describe_study(study, &resume->ours);
+    row_clear(&resume->ours, COLUMN_study_hash); /* another one when the study has grown */
+    row_set_count(&resume->ours, COLUMN_schema, ROW_SCHEMA);
     free(path);
     return result;
 }
@@ -77,6 +79,7 @@ void resume_close(struct resume *resume)
 {
     run_set_release(&resume->done);
     text_release(&resume->changes);
+    row_release(&resume->ours);
 }
 
 /* --- the machine --- */
@@ -131,32 +134,24 @@ int resume_check_machine(const char *folder, const struct json *environment, str
     return result;
 }
 
-int resume_check_rows(const struct study *study, const struct row *closing, size_t ranks,
-                      struct text *why)
+int resume_check_rows(const struct resume *resume, const struct study *study,
+                      const struct row *closing, size_t ranks, struct text *why)
 {
-    static const enum column columns[] = {COLUMN_study, COLUMN_backend, COLUMN_schema};
-    struct row ours = ROW_INIT;
-    int result = 0;
-    row_set_text(&ours, COLUMN_study, study->name);
-    row_set_text(&ours, COLUMN_backend, backend_names[study->backend]);
-    row_set_count(&ours, COLUMN_schema, ROW_SCHEMA);
-    for (size_t i = 0; result == 0 && i < ranks * 3; i++) {
-        const struct row *row = &closing[i / 3];
-        enum column column = columns[i % 3];
-        struct text was = TEXT_INIT, is = TEXT_INIT;
-        row_format_cell(row, column, &was);
-        row_format_cell(&ours, column, &is);
-        if (was.length > 0 && strcmp(text_string(&was), text_string(&is)) != 0) {
-            const char *run = row_text(row, COLUMN_run);
-            text_addf(why, "rows.csv: the rows of %s are not of this study: %s is %s, here %s",
-                      run != NULL ? run : "a run", column_facts[column].name, text_string(&was),
-                      text_string(&is));
-            result = -1;
-        }
-        text_release(&was);
-        text_release(&is);
+    struct text otherwise = TEXT_INIT;
+    struct plan_run run;
+    const char *name = row_text(&closing[0], COLUMN_run);
+    bool known = plan_run_named(study, name, &run);
+    for (size_t i = 0; i < ranks; i++) {
+        struct row row = ROW_INIT;
+        row_copy(&row, &closing[i]);
+        plan_correct(&resume->ours, known ? &run : NULL, &row, &otherwise);
+        row_release(&row);
     }
-    row_release(&ours);
+    int result = otherwise.length > 0 ? -1 : 0;
+    if (result != 0)
+        text_addf(why, "rows.csv: the rows of %s are not of this study: %s", name,
+                  text_string(&otherwise));
+    text_release(&otherwise);
     return result;
 }
 

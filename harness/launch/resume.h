@@ -15,6 +15,7 @@ struct resume {
     uint32_t retry;      /* bit per status: such runs are made again */
     bool changed;        /* the study has grown: it is to be frozen anew */
     struct text changes; /* the difference, a line each; "" none */
+    struct row ours;     /* what all rows of the study say */
 };
 /* Statuses of --retry, separated by commas, into bits; "" none. */
 int resume_retry_words(const char *words, uint32_t *statuses, struct text *why) MUST_CHECK;
@@ -26,9 +27,10 @@ void resume_close(struct resume *resume);
 /* Driver, libraries and program against environment.json. -1: others. */
 int resume_check_machine(const char *folder, const struct json *environment,
                          struct text *why) MUST_CHECK;
-/* Study, backend and schema of the closing rows of one run against the study. -1: others. */
-int resume_check_rows(const struct study *study, const struct row *closing, size_t ranks,
-                      struct text *why) MUST_CHECK;
+/* The closing rows of one run against what the study writes for a run of that name, or for any
+ * when it has none of that name. -1: they say something else. */
+int resume_check_rows(const struct resume *resume, const struct study *study,
+                      const struct row *closing, size_t ranks, struct text *why) MUST_CHECK;
 /* Kinds of devices against the closing rows of one run. -1: others. */
 int resume_check_devices(const struct placement *all, const struct row *closing, size_t ranks,
                          struct text *why) MUST_CHECK;

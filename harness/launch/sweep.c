@@ -42,7 +42,8 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
     const char *role = row_text(&closing[0], COLUMN_role);
     uint32_t statuses = 0;
     if (listening->why.length > 0 ||
-        resume_check_rows(sweep->request->study, closing, ranks, &listening->why) != 0 ||
+        resume_check_rows(&sweep->resume, sweep->request->study, closing, ranks,
+                          &listening->why) != 0 ||
         resume_check_devices(&sweep->driver.placement, closing, ranks, &listening->why) != 0)
         return;
     for (size_t i = 0; i < ranks; i++)

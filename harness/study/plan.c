@@ -167,6 +167,48 @@ void plan_probe(const struct study *study, const struct study_boundary *boundary
     name_run(study, run);
 }
 
+/* --- a run by its name --- */
+
+/* `end`: where the trial begins. */
+static bool point_named(const struct study *study, const char *name, const char *end,
+                        struct plan_run *run)
+{
+    bool boundary = text_starts_with(name, "r-boundary-");
+    for (size_t i = 0; text_starts_with(name, "r-input-") && i < study->input_count; i++) {
+        const char *input = name + strlen("r-input-");
+        if (!text_starts_with(input, study->inputs[i].name) ||
+            input + strlen(study->inputs[i].name) != end)
+            continue;
+        point_at(study, i, run);
+        return true;
+    }
+    for (int i = 0; i < DIMENSIONS; i++) {
+        const char *rest = name + strlen(boundary ? "r-boundary-" : "r-");
+        size_t length = strlen(dimension_facts[i].name);
+        if (!text_starts_with(rest, dimension_facts[i].name) || rest[length] != '-')
+            continue;
+        vary(study, boundary ? ROLE_BOUNDARY : ROLE_SWEEP, (enum dimension)i,
+             strtoull(rest + length + 1, NULL, 10), run);
+        return true;
+    }
+    return false;
+}
+
+bool plan_run_named(const struct study *study, const char *name, struct plan_run *run)
+{
+    const char *trial = find_trial(name);
+    if (trial == NULL || !text_starts_with(name, "r-") ||
+        !point_named(study, name, trial - strlen("-t"), run))
+        return false;
+    run->trial = strtoull(trial, NULL, 10);
+    run->place = plan_place(name);
+    run->phases = study->phases;
+    if (study->phases == PHASES_BOTH)
+        run->phases = strstr(trial, "-whole") != NULL ? PHASES_WHOLE : PHASES_SPLIT;
+    name_run(study, run);
+    return strcmp(run->name, name) == 0; /* whatever else stands in it */
+}
+
 /* --- what is decided --- */
 
 void plan_describe_run(const struct plan_run *run, struct row *row)

@@ -47,6 +47,10 @@ void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run);
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
                 uint64_t value, uint64_t trial, int phases, uint64_t place,
                 struct plan_run *run);
+/* The run that is called so, also one that no plan has (a value that was taken out, a probe).
+ * False: the study has no run of that name, whatever its values. */
+bool plan_run_named(const struct study *study, const char *name,
+                    struct plan_run *run) MUST_CHECK;
 /* The place of a run's device, told from its name, from 1; 0: none, a run of all. */
 uint64_t plan_place(const char *name);
 

@@ -56,6 +56,23 @@ static void test_a_sweep_varies_one_thing(void **state)
     study_release(&study);
 }
 
+/* A run is found again by its name alone. */
+static void assert_named(const struct study *study, const struct plan_run *run)
+{
+    struct plan_run found;
+    struct row wanted = ROW_INIT, described = ROW_INIT;
+    if (!plan_run_named(study, run->name, &found))
+        fail_msg("%s: no run of that name", run->name);
+    plan_describe_run(run, &wanted);
+    plan_describe_run(&found, &described);
+    for (enum column column = 0; column < COLUMNS; column++)
+        assert_true(row_same_cell(&wanted, &described, column));
+    assert_int_equal(found.place, run->place);
+    assert_int_equal(found.dimension, run->dimension);
+    row_release(&wanted);
+    row_release(&described);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const struct plan_run *)a)->name, ((const struct plan_run *)b)->name);
@@ -79,6 +96,7 @@ static void test_names_are_unique_and_fit(void **state)
     for (size_t i = 0; i < plan.count; i++) {
         runs[i] = run_of(&plan, i);
         assert_true(strlen(runs[i].name) + 1 < sizeof runs[i].name);
+        assert_named(&study, &runs[i]);
     }
     qsort(runs, plan.count, sizeof *runs, by_name);
     for (size_t i = 1; i < plan.count; i++)
@@ -164,6 +182,7 @@ static void test_both_and_probes(void **state)
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-whole");
     assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
     assert_int_equal(probe.point.value[DIMENSION_context].value, 128);
+    assert_named(&study, &probe);
     plan_release(&plan);
     study.phases = PHASES_WHOLE;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
@@ -205,17 +224,37 @@ static void test_alone(void **state)
         assert_string_equal(run.name, wanted[i]);
         assert_int_equal(run.place, 1 + i / 2 % 2);
         assert_int_equal(plan_place(wanted[i]), run.place);
+        assert_named(&study, &run);
     }
     plan_release(&plan);
     study.phases = PHASES_BOTH;
     plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, 12, &probe);
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-d12-whole");
     assert_int_equal(plan_place(probe.name), 12);
+    assert_named(&study, &probe);
     assert_int_equal(plan_place("no run's name"), 0);
     study.trials = STUDY_RUNS_LIMIT / 4;
     assert_int_equal(plan_make(&study, 2, &plan, &why), -1);
     study_release(&study);
     text_release(&why);
+}
+
+static void test_names_of_no_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"", "r-", "r-t1", "r-input-t1", "r-input--t1",
+                                        "r-input-b-t1", "r-batch-8", "r-batch-t1",
+                                        "r-batch--t1", "r-batch-08-t1", "r-batch-8-t01",
+                                        "r-batch-8-t1x", "r-batch-8-t1-whole", "batch-8-t1",
+                                        "r-batch-8-t1-d0", "r-batch-+8-t1", "r-bath-8-t1",
+                                        "r-batch-18446744073709551616-t1", "r-input-a-t1-t"};
+    struct study study;
+    struct plan_run run;
+    make_study(HEAD "[input a]\n[sweep batch]\nvalues=8\n", &study);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (plan_run_named(&study, names[i], &run))
+            fail_msg("%s is %s", names[i], run.name);
+    study_release(&study);
 }
 
 /* --- description --- */
@@ -299,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_both_and_probes),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_names_of_no_run),
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_options),
     };

@@ -129,49 +129,124 @@ static void stops_at_a_failure(void **state)
     ends("[sweep batch]\nvalues = 2, 60000, 4\n", "stops", RESUME, SWEEP_DONE, 1, "");
 }
 
-struct last {
+struct change {
     struct text bytes;
     enum column column;
     const char *value;
+    bool everywhere; /* else in closing rows only */
 };
 
 static bool add_changed(void *user, const struct row *row, uint64_t end)
 {
-    struct last *last = user;
+    struct change *change = user;
     struct row copy = ROW_INIT;
     row_copy(&copy, row);
-    if (row_is_closing(row))
-        assert_int_equal(row_parse_cell(&copy, last->column, last->value, strlen(last->value)),
-                         0);
-    table_add_row(&last->bytes, &copy);
+    if (change->everywhere || row_is_closing(row))
+        assert_int_equal(
+            row_parse_cell(&copy, change->column, change->value, strlen(change->value)), 0);
+    table_add_row(&change->bytes, &copy);
     row_release(&copy);
     return end > 0;
 }
 
-/* The table of a sweep with one cell of its last row changed is not gone on with. */
-static void refuses(enum column column, const char *value, const char *says)
+/* Makes a study, changes one cell of its rows and resumes it. */
+static void resumed(const char *rest, struct change change, enum sweep_outcome outcome,
+                    size_t made, const char *says)
 {
-    struct last last = {.bytes = TEXT_INIT, .column = column, .value = value};
     struct table_reading reading;
     struct text why = TEXT_INIT;
-    struct text before = contents_of("others/rows.csv");
-    table_add_header(&last.bytes);
-    assert_int_equal(table_read("others/rows.csv", false, add_changed, &last, &reading, &why),
+    struct swept swept = sweep_on(rest, "others", FRESH, "a");
+    assert_int_equal(swept.outcome, SWEEP_DONE);
+    table_add_header(&change.bytes);
+    assert_int_equal(table_read("others/rows.csv", false, add_changed, &change, &reading, &why),
                      0);
-    write_file("others/rows.csv", last.bytes.data, last.bytes.length);
-    ends("[sweep batch]\nvalues = 1\n", "others", RESUME, SWEEP_FAILED, 0, says);
-    write_file("others/rows.csv", before.data, before.length);
-    text_release(&before);
-    text_release(&last.bytes);
+    write_file("others/rows.csv", change.bytes.data, change.bytes.length);
+    ends(rest, "others", RESUME, outcome, made, says);
+    struct text after = contents_of("others/rows.csv");
+    assert_true(outcome == SWEEP_DONE ||
+                strcmp(text_string(&after), text_string(&change.bytes)) == 0);
+    assert_int_equal(folder_remove("others", &why), 0);
+    text_release(&after);
+    text_release(&change.bytes);
+    forget(&swept);
 }
 
+static void refuses(const char *rest, enum column column, const char *value, const char *says)
+{
+    resumed(rest, (struct change){.column = column, .value = value}, SWEEP_FAILED, 0, says);
+}
+
+/* What a row says of its own run is what the study would write for a run of that name. */
 static void rows_of_others_are_refused(void **state)
 {
     (void)state;
-    ends("[sweep batch]\nvalues = 1\n", "others", FRESH, SWEEP_DONE, 1, "");
-    refuses(COLUMN_study, "tuc", "study is tuc, here cut");
-    refuses(COLUMN_backend, "host", "backend is host, here simulated");
-    refuses(COLUMN_schema, "7", "schema is 7, here 1");
+    static const char swept[] = "[sweep batch]\nvalues = 8\n", input[] = "[input one]\n";
+    static const char probe[] = "[boundary batch]\nto = 1\nconfirm = 1\n";
+    static const char both[] = "phases = both\n[sweep batch]\nvalues = 8\n";
+    refuses(swept, COLUMN_study, "tuc",
+            "r-batch-8-t1 are not of this study: study is tuc, should be cut");
+    refuses(swept, COLUMN_backend, "host", "backend is host, should be simulated");
+    refuses(swept, COLUMN_schema, "7", "schema is 7, should be 1");
+    refuses(swept, COLUMN_batch, "16", "batch is 16, should be 8");
+    refuses(swept, COLUMN_value, "9", "value is 9, should be 8");
+    refuses(swept, COLUMN_trial, "3", "trial is 3, should be 1");
+    refuses(swept, COLUMN_role, "boundary", "role is boundary, should be sweep");
+    refuses(swept, COLUMN_dimension, "width", "dimension is width, should be batch");
+    refuses(swept, COLUMN_context, "9", "context is 9, should be 8");
+    refuses(swept, COLUMN_layers, "2", "layers is 2, should be empty");
+    refuses(swept, COLUMN_input, "one", "input is one, should be empty");
+    refuses(swept, COLUMN_phases, "whole", "phases is whole, should be split");
+    refuses(swept, COLUMN_dtype, "float16", "dtype is float16, should be float32");
+    refuses(swept, COLUMN_allocator, "direct", "allocator is direct, should be caching");
+    refuses(swept, COLUMN_allocator_settings, "a=1", "allocator_settings is a=1, should be ");
+    refuses(swept, COLUMN_options, "fault=warmup:oom",
+            "options is fault=warmup:oom, should be");
+    refuses(swept, COLUMN_seed, "8", "seed is 8, should be 7");
+    refuses(swept, COLUMN_evidence, "observed", "evidence is observed, should be computed");
+    refuses(input, COLUMN_input, "two", "r-input-one-t1 are not of this study: input is two");
+    refuses(input, COLUMN_value, "3", "value is 3, should be empty");
+    refuses(probe, COLUMN_role, "sweep", "role is sweep, should be boundary");
+    refuses(probe, COLUMN_value, "4", "value is 4, should be 1");
+    refuses(both, COLUMN_phases, "whole", "r-batch-8-t1 are not of this study: phases is");
+    refuses(both, COLUMN_phases, "split", "r-batch-8-t1-whole are not of this study: phases");
+}
+
+/* An empty cell says nothing; a run that the study does not know is left alone, if its rows are
+ * the study's. */
+static void rows_that_say_nothing_else_stay(void **state)
+{
+    (void)state;
+    static const char rest[] = "[sweep batch]\nvalues = 8\n";
+    resumed(rest, (struct change){.column = COLUMN_batch, .value = ""}, SWEEP_DONE, 0, "");
+    resumed(rest, (struct change){.column = COLUMN_options, .value = ""}, SWEEP_DONE, 0, "");
+    resumed(rest, (struct change){.column = COLUMN_study_hash, .value = "s-0"}, SWEEP_DONE, 0,
+            "");
+    static const char *const unknown[] = {"r-input-gone-t1", "r-batch-8", "8"};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        resumed(rest,
+                (struct change){.column = COLUMN_run, .value = unknown[i], .everywhere = true},
+                SWEEP_DONE, 1, "");
+}
+
+/* Every role, both ways and a shuffled order; then grown in all that may grow. */
+static void goes_on_with_its_own(void **state)
+{
+    (void)state;
+    static const char rest[] = "order = shuffled\ntrials = 2\nphases = both\n"
+                               "[input one]\ncontext = 4\n[sweep batch]\n"
+                               "values = 1, 60000\n[sweep context]\nvalues = 4\n"
+                               "[boundary width]\nfrom = 64\nstep = 64\nto = 128\n";
+    static const char grown[] = "trials = 3\nphases = both\ntimeout = 9s\n"
+                                "[input two]\n[input one]\ncontext = 4\n[sweep context]\n"
+                                "values = 2, 4\n[sweep batch]\nvalues = 60000, 1\n"
+                                "[boundary width]\nfrom = 64\nstep = 64\nto = 64\n"
+                                "confirm = 1\n";
+    struct swept swept = sweep_on(rest, "own", FRESH, "a");
+    assert_int_equal(swept.outcome, SWEEP_DONE);
+    forget(&swept);
+    ends(rest, "own", RESUME, SWEEP_DONE, 0, "nothing to do");
+    ends(grown, "own", RESUME, SWEEP_DONE, 22, "the study has grown");
+    ends(grown, "own", RESUME, SWEEP_DONE, 0, "nothing to do");
 }
 
 /* Resumes a study of which one shard is there, whose closing row says that it is of this rank
@@ -248,6 +323,8 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(rows_of_others_are_refused),
         cmocka_unit_test(takes_over_what_stays),
+        cmocka_unit_test(goes_on_with_its_own),
+        cmocka_unit_test(rows_that_say_nothing_else_stay),
     };
     return cmocka_run_group_tests(tests, enter, leave_folder);
 }
