@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PAGE ((uint64_t)32 << 20)
+#define MOST ((uint64_t)1 << 60) /* bytes of a device, as far as its range follows them */
 
 /* One page of the range: is memory behind it, and how many pieces that are live or waiting lie
  * on it, wholly or in part. */
@@ -27,6 +28,7 @@ struct driver_pool {
     uint32_t births;
     struct page *pages;
     size_t page_count; /* that were ever touched */
+    size_t idle_pages; /* with memory behind them and nothing on them */
     struct device_pool_reading counts;
 };
 
@@ -58,10 +60,30 @@ static void touch_pages(struct driver_pool *pool, size_t count)
     pool->page_count = count;
 }
 
+static bool is_idle(const struct driver_pool *pool, size_t page)
+{
+    return pool->pages[page].mapped && !pool->pages[page].pieces;
+}
+
+static void set_mapped(struct driver_pool *pool, size_t page, bool mapped)
+{
+    pool->idle_pages -= is_idle(pool, page);
+    pool->pages[page].mapped = mapped;
+    pool->idle_pages += is_idle(pool, page);
+}
+
+static void count_on_page(struct driver_pool *pool, uint64_t address, int change)
+{
+    const size_t page = address / PAGE;
+    pool->idle_pages -= is_idle(pool, page);
+    pool->pages[page].pieces += (uint32_t)change;
+    pool->idle_pages += is_idle(pool, page);
+}
+
 static void unmap_page(struct driver_pool *pool, size_t page)
 {
     pool->device->ops->paging->unmap(pool->device, pool->base + page * PAGE, PAGE);
-    pool->pages[page].mapped = false;
+    set_mapped(pool, page, false);
     pool->counts.reserved_current -= PAGE;
 }
 
@@ -69,7 +91,7 @@ static void unmap_page(struct driver_pool *pool, size_t page)
 static void steal_page(struct driver_pool *pool, size_t first, size_t last)
 {
     for (size_t i = pool->page_count; i-- > 0;) {
-        if (pool->pages[i].mapped && !pool->pages[i].pieces && (i < first || i > last)) {
+        if (is_idle(pool, i) && (i < first || i > last)) {
             unmap_page(pool, i);
             return;
         }
@@ -79,16 +101,21 @@ static void steal_page(struct driver_pool *pool, size_t first, size_t last)
 static enum outcome map_pages(struct driver_pool *pool, uint64_t start, uint64_t size)
 {
     const size_t first = start / PAGE, last = (start + size - 1) / PAGE;
+    size_t own = 0; /* idle pages that are not to be stolen */
     touch_pages(pool, last + 1);
+    for (size_t i = first; i <= last; i++)
+        own += is_idle(pool, i);
     for (size_t i = first; i <= last; i++) {
         if (pool->pages[i].mapped)
             continue;
-        steal_page(pool, first, last);
+        if (pool->idle_pages > own)
+            steal_page(pool, first, last);
         const enum outcome outcome =
             pool->device->ops->paging->map(pool->device, pool->base + i * PAGE, PAGE);
         if (outcome != OUTCOME_OK)
             return outcome;
-        pool->pages[i].mapped = true;
+        set_mapped(pool, i, true);
+        own += is_idle(pool, i);
         pool->counts.reserved_current += PAGE;
         raise_high(&pool->counts.reserved_high, pool->counts.reserved_current);
     }
@@ -98,7 +125,7 @@ static enum outcome map_pages(struct driver_pool *pool, uint64_t start, uint64_t
 static void count_on_pages(struct driver_pool *pool, const struct piece *piece, int change)
 {
     for (size_t i = piece->address / PAGE; i <= (piece->address + piece->size - 1) / PAGE; i++)
-        pool->pages[i].pieces += (uint32_t)change;
+        count_on_page(pool, i * PAGE, change);
 }
 
 static bool has_all_pages(const struct driver_pool *pool, const struct piece *hole)
@@ -131,7 +158,7 @@ static void join(struct driver_pool *pool, struct piece *piece, struct piece *ne
     if (!piece->mapped) { /* two pieces on the page where they met become one */
         const struct piece *upper = neighbour == piece->next ? neighbour : piece;
         if (upper->address % PAGE)
-            pool->pages[upper->address / PAGE].pieces--;
+            count_on_page(pool, upper->address, -1);
     }
     if (neighbour == pool->last)
         pool->last = piece;
@@ -194,7 +221,7 @@ static enum outcome reuse(struct driver_pool *pool, struct piece *from, uint64_t
     if (from->size > size) {
         p = piece_split_front(&pool->store, from, size);
         if (!from->mapped && from->address % PAGE)
-            pool->pages[from->address / PAGE].pieces++;
+            count_on_page(pool, from->address, 1);
         put(pool, from);
     }
     if (from->mapped)
@@ -209,7 +236,8 @@ static enum outcome reserve(struct driver_pool *pool)
     if (pool->range)
         return OUTCOME_OK;
     pool->device->ops->facts(pool->device, &facts);
-    const uint64_t range = round_up(4 * facts.total_bytes, PAGE) + PAGE;
+    const uint64_t total = facts.total_bytes < MOST ? facts.total_bytes : MOST;
+    const uint64_t range = round_up(4 * total, PAGE) + PAGE;
     const enum outcome outcome =
         pool->device->ops->paging->reserve(pool->device, range, &pool->base);
     if (outcome == OUTCOME_OK)
@@ -276,7 +304,7 @@ void driver_pool_synchronise(struct driver_pool *pool)
 void driver_pool_trim(struct driver_pool *pool)
 {
     for (size_t i = pool->page_count; i-- > 0;) {
-        if (pool->pages[i].mapped && !pool->pages[i].pieces)
+        if (is_idle(pool, i))
             unmap_page(pool, i);
     }
     for (struct piece *p = pool->last; p; p = p->prev) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than any device and still far from where sums of sizes overflow. */
-#define ENDLESS (UINT64_C(1) << 62)
+/* A pebibyte: more than any device, and few enough pages to count each. */
+#define ENDLESS (UINT64_C(1) << 50)
 
 struct collector {
     struct row *rows;

@@ -81,12 +81,13 @@ static const enum column all_counters[] = {
 
 /* At every capacity: phases before the failure as with room, the failing one with what was
  * refused, the later ones there and empty. */
-static void test_prediction_at_every_capacity(void **state)
+static void predict_at_every_capacity(const char *allocator)
 {
-    (void)state;
     struct study study;
     struct prediction roomy, tight;
     make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
+    free(study.allocator);
+    study.allocator = xstrdup(allocator);
     predict(&study, reading_missing(), 0, &roomy);
     size_t failures = 0;
     bool fitted = false;
@@ -119,9 +120,18 @@ static void test_prediction_at_every_capacity(void **state)
         assert_true(failed == !tight.fits);
         prediction_release(&tight);
     }
-    assert_true(fitted && failures > 10);
+    assert_true(roomy.fits && fitted && failures > 10);
     prediction_release(&roomy);
     study_release(&study);
+}
+
+static void test_prediction_at_every_capacity(void **state)
+{
+    (void)state;
+    predict_at_every_capacity("caching");
+    predict_at_every_capacity("expandable");
+    predict_at_every_capacity("async");
+    predict_at_every_capacity("direct");
 }
 
 static void test_overhead_takes_room(void **state)
