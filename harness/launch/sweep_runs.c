@@ -329,6 +329,23 @@ static enum sweep_outcome make_probes(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
+/* What predictions are compared with; cards may become others before the last run. */
+static int note_rooms(struct sweep *sweep, struct text *why)
+{
+    const struct placement *placement = &sweep->driver.placement;
+    struct text rooms = TEXT_INIT;
+    for (uint64_t rank = 0; rank < placement->ranks; rank++)
+        if (placement->capacity[rank].known)
+            text_addf(&rooms, "%s%llu bytes on rank %llu", rooms.length > 0 ? ", " : "",
+                      (unsigned long long)placement->capacity[rank].value,
+                      (unsigned long long)rank);
+    text_addf(&rooms, ", %llu of them for context and libraries",
+              (unsigned long long)placement->overhead);
+    int result = note(sweep, why, "predictions are for", text_string(&rooms));
+    text_release(&rooms);
+    return result;
+}
+
 enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why)
 {
     struct skip counted = {.limit = {{false, 0}}};
@@ -337,6 +354,8 @@ enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why)
     for (size_t i = 0; i < sweep->plan.count; i++)
         sweep->progress.planned_left += decide(sweep, &counted, i, &run, &limit) != IS_DONE;
     show(sweep, NULL, NULL);
+    if (note_rooms(sweep, why) != 0)
+        return SWEEP_FAILED;
     enum sweep_outcome outcome = make_planned(sweep, why);
     if (outcome == SWEEP_DONE && !sweep->ended_early)
         outcome = make_probes(sweep, why);

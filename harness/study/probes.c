@@ -87,8 +87,8 @@ static void look_at_card(struct probes *probes, uint64_t rank, const struct row 
         text_add(said, "the card of ");
         add_whom(probes, rank, said);
         text_addf(said,
-                  " changed: %s; runs before and after it are not to be compared, and "
-                  "boundaries begin again\n",
+                  " changed: %s; runs before and after it are not to be compared, boundaries "
+                  "begin again, predictions are still for what it was at the start\n",
                   text_string(&difference));
     }
     text_release(&difference);

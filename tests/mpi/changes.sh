@@ -108,6 +108,8 @@ echo "sed -i 's/^ecc 0 on/ecc 0 off/' $PWD/machine; echo 5 > $PWD/room" | behind
 sweep back.ini back
 code_is 0
 report
+grep -q " predictions are for $((80 * gib - gib / 2)) bytes on rank 0, 500000000 of them for context" \
+    back/events.log || fail "what is predicted for is not told: $(cat back/events.log)"
 part 0
 limits_are 2 —
 part 1
