@@ -27,6 +27,9 @@ code_is 3
 rows_are '0|stopped|model_load|rank 1 failed first: ended by us|
 1|oom|model_load|refused|no
 2|stopped|model_load|rank 1 failed first: ended by us|' rank,status,failed_phase,error,fits phase=run
+rows_are '0|
+1|
+2|1 process left behind, ended by us' rank,warning phase=run
 rows_match '^yes\|stopped$' partial,status phase=model_load rank!=1
 rows_match '^4096\|ok$' allocated_peak_bytes,status phase=context
 nothing_left

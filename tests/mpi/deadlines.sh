@@ -80,7 +80,10 @@ begin rank-killed
 kill -KILL "$rank"
 row_within 7000
 ended 0 9000
-rows_match '^crashed\|rank lost\|' status,error,fits phase=run run=r-batch-1-t1
+rows_match '^crashed\|rank lost\|\|model_load$' status,error,fits,failed_phase phase=run \
+    run=r-batch-1-t1
+rows_match '^4096$' allocated_peak_bytes phase=context run=r-batch-1-t1
+rows_match '^yes$' partial phase=model_load run=r-batch-1-t1
 rows_match '^ok$' status phase=run run=r-batch-2-t1
 
 begin launcher-killed
@@ -107,6 +110,21 @@ code_is 0
 rows_are 'r-batch-1-t1|ok
 r-batch-2-t1|ok' run,status phase=run
 ! grep -q 'taken over' driver-killed.err || fail "a stopped run was taken over"
+
+# Nobody is left who could end it: the child itself dies with its rank.
+child alone.sh <<EOF
+$speak
+hello
+echo \$\$ > "$PWD/child"
+echo \$PPID > "$PWD/rank"
+trap '' TERM INT HUP
+exec sleep 300
+EOF
+begin all-killed
+kill -KILL "$rank" "$launcher" $driver
+wait $driver || true
+nothing_left 1
+HIGHWATER_TEST_CHILD=$PWD/tree.sh
 
 for signal in INT TERM HUP; do
     begin "signal-$signal"

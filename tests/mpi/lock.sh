@@ -55,30 +55,42 @@ code_is 0
 said 'nothing to do'
 kill $reader
 
-# --- at the same moment: one works, the other leaves, one header ---
+# --- at the same moment: one works, the other leaves, one header; a folder is there as a whole ---
 : > go
 for round in 1 2 3 4 5; do
-    rm -rf race
-    swept=race
-    HIGHWATER_MARK=$mark "$bin/highwater" sweep s.ini --results race > a.out 2> a.err &
+    swept=race-$round
+    rm -f over
+    while [ ! -e over ]; do
+        if [ -e race-$round ] && [ ! -e race-$round/events.log ]; then echo half; fi
+    done > half-made &
+    onlooker=$!
+    HIGHWATER_MARK=$mark "$bin/highwater" sweep s.ini --results race-$round > a.out 2> a.err &
     a=$!
-    HIGHWATER_MARK=$mark "$bin/highwater" sweep s.ini --results race > b.out 2> b.err &
+    HIGHWATER_MARK=$mark "$bin/highwater" sweep s.ini --results race-$round > b.out 2> b.err &
     b=$!
     code_a=0 code_b=0
     wait $a || code_a=$?
     wait $b || code_b=$?
+    : > over
+    wait $onlooker
+    [ ! -s half-made ] || fail "half of a folder was there"
     case $code_a$code_b in 04 | 40) ;; *) fail "codes $code_a and $code_b" ;; esac
     [ "$(cells run phase=run | wc -l)" = 4 ] || fail "not every run is there once"
-    [ "$(grep -c '^evidence,' race/rows.csv)" = 1 ] || fail "not one header"
-    [ -z "$(ls -d race.new-* 2> /dev/null)" ] || fail "a half made folder was left"
+    [ "$(grep -c '^evidence,' race-$round/rows.csv)" = 1 ] || fail "not one header"
+    [ -z "$(ls -d race-*.new-* 2> /dev/null)" ] || fail "a half made folder was left"
 done
 
-# --- a driver that was killed leaves no lock ---
+# --- a driver that was killed leaves no lock, and one that goes on in its folder has its own ---
 background killed
 kill -KILL $driver
 wait $driver || true
+background killed --resume
+for resume in '' --resume; do
+    sweep s.ini killed $resume
+    code_is 4
+    said "in use by pid $driver\$"
+done
 : > go
-sweep s.ini killed --resume
-code_is 0
+wait $driver || fail "the driver that went on was disturbed"
 [ "$(cells run phase=run | sort -u | wc -l)" = 4 ] || fail "the rest was not made"
 nothing_left 5
