@@ -38,10 +38,11 @@ chmod +x path/mpirun
 PATH=$PWD/path:$PATH sweep s.ini middle
 code_is 1
 said 'Too many open files$'
-rows_are 'r-batch-1-t1|ok
-r-batch-2-t1|ok' run,status phase=run
+rows_match '^ok$' status phase=run
+made=$(cells run phase=run | wc -l) # the second: whether it is written down depends on what is open
+[ "$made" = 1 ] || [ "$made" = 2 ] || fail "$made runs"
 "$bin/highwater" status middle > status.out
-grep -q '^2 runs done, 2 left$' status.out || fail "status: $(cat status.out)"
+grep -q "^$made runs\? done, $((4 - made)) left\$" status.out || fail "status: $(cat status.out)"
 sweep s.ini middle --resume
 code_is 0
 [ "$(cells run phase=run status=ok | sort -u | wc -l)" = 4 ] || fail "the rest was not made"
