@@ -79,8 +79,7 @@ static void add_rank_words(const struct driver *driver, const struct run_facts *
                                    .live_folder = xstrdup(facts->live_folder),
                                    .fault = fault_of_run(study, facts->run),
                                    .trace = study->trace != TRACE_NEVER,
-                                   .stops_others =
-                                       study->on_rank_failure == RANK_FAILURE_STOP,
+                                   .stops_others = study->on_rank_failure == RANK_FAILURE_STOP,
                                    .speaks_phases = true};
     placement_to_setting(facts->placement, study, &setting);
     words_add_options(words, rank_options, &setting);
@@ -100,24 +99,30 @@ static int write_plain(const char *path, const struct text *bytes, struct text *
     return -1;
 }
 
-/* The line that repeats this run by hand: its folder in memory may be gone, and is made again.
- */
+/* The line that repeats this run by hand: its folder in memory may be gone, and is made again
+ * and taken away; the one around it belongs to the driver while there is one. */
 static int write_command(const struct driver *driver, const struct launch *launch,
                          struct text *why)
 {
-    struct words environment = WORDS_INIT, words = WORDS_INIT;
-    struct text line = TEXT_INIT;
+    struct words environment = WORDS_INIT, words = WORDS_INIT, memory = WORDS_INIT;
+    struct text line = TEXT_INIT, folder = TEXT_INIT;
     char *path = xasprintf("%s/command", launch->run_folder);
     launcher_command(&driver->launcher, launch, &environment, &words);
-    text_addf(&line, "mkdir -p %s && env ", launch->live_folder);
+    words_add(&memory, launch->live_folder);
+    words_quote(&memory, &folder);
+    text_addf(&line, "(mkdir -p %s && env ", text_string(&folder));
     words_quote(&environment, &line);
     text_add_char(&line, ' ');
     words_quote(&words, &line);
-    text_add_char(&line, '\n');
+    text_addf(&line,
+              "; code=$?; rm -rf %s; rmdir \"$(dirname %s)\" 2> /dev/null; exit $code)\n",
+              text_string(&folder), text_string(&folder));
     int result = write_plain(path, &line, why);
     words_release(&environment);
     words_release(&words);
+    words_release(&memory);
     text_release(&line);
+    text_release(&folder);
     free(path);
     return result;
 }

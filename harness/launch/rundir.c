@@ -85,8 +85,11 @@ int rundir_open(struct rundir *rundir, const char *fallback, struct text *why)
     }
     int lock = take_lock(path, O_CREAT);
     if (lock < 0) {
+        struct text ignored = TEXT_INIT; /* the first reason is the one */
         text_addf(why, "%s/lock: %s", path, strerror(errno));
-        rmdir(path);
+        if (folder_remove(path, &ignored) != 0)
+            text_clear(&ignored);
+        text_release(&ignored);
         free(path);
         return -1;
     }

@@ -54,3 +54,5 @@ code_is 0
 # The line in `command` repeats the run.
 sh kept/runs/r-batch-8-t1/command || fail "the pasted command failed"
 tail -n 1 kept/runs/r-batch-8-t1/shard.0 | grep -qx complete || fail "no complete shard"
+memory=$(sed -n 's/^(mkdir -p \([^ ]*\) .*/\1/p' kept/runs/r-batch-8-t1/command)
+[ -n "$memory" ] && [ ! -e "$memory" ] && [ ! -e "$(dirname "$memory")" ] || fail "$memory was left"
