@@ -226,10 +226,14 @@ void row_add_warning(struct row *row, const char *warning)
 
 /* --- cells as text --------------------------------------------------------------------- */
 
-/* The fewest digits that read back equal. */
+/* A whole number in plain digits, else the fewest digits that read back equal. */
 static void add_real(struct text *out, double value)
 {
     char digits[40];
+    if (value == trunc(value) && fabs(value) < 1e15) {
+        text_addf(out, "%.0f", value);
+        return;
+    }
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)

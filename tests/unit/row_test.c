@@ -139,6 +139,21 @@ static void copies_and_fills(void **state)
     row_release(&a);
 }
 
+static void whole_numbers_are_plain(void **state)
+{
+    (void)state;
+    struct row row = ROW_INIT;
+    row_set_real(&row, COLUMN_result_value, 883847160); /* a digest: 8.8384716e+08 is shorter */
+    assert_cell(&row, COLUMN_result_value, "883847160");
+    row_set_real(&row, COLUMN_result_value, -4e9);
+    assert_cell(&row, COLUMN_result_value, "-4000000000");
+    row_set_real(&row, COLUMN_result_value, 0.0625);
+    assert_cell(&row, COLUMN_result_value, "0.0625");
+    row_set_real(&row, COLUMN_result_value, 1e22);
+    assert_cell(&row, COLUMN_result_value, "1e+22");
+    row_release(&row);
+}
+
 static void cells_come_back(void **state)
 {
     (void)state;
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test(texts_are_one_clean_line),
         cmocka_unit_test(status_and_fits),
         cmocka_unit_test(copies_and_fills),
+        cmocka_unit_test(whole_numbers_are_plain),
         cmocka_unit_test(cells_come_back),
         cmocka_unit_test(ill_typed_cells_are_refused),
     };
