@@ -1,0 +1,33 @@
+# The decoder's rows in README.md are of the studies that it names, with what it says differs: of
+# every run that fitted, the plan's peaks are the ones that were observed, to the byte.
+export LC_ALL=C
+highwater=$HIGHWATER_BIN/highwater
+fail() { echo "$*" >&2; exit 1; }
+# A sanitized build checks the allocator at every call: hundreds of requests would take minutes.
+! nm "$highwater" | grep -q __asan_init || exit 77
+
+checked=0
+plan=
+while IFS= read -r line; do
+    case $line in
+    '# '*) # a study and what differs from the shipped file, as a shell reads it
+        eval "set -- ${line#??}"
+        study=$1
+        shift
+        plan=$study.txt
+        "$highwater" plan "$HIGHWATER_SOURCE/sweeps/$study.ini" --capacity=140GiB \
+            --set point.warmup=0 --set point.repeats=1 "$@" >"$plan" 2>err ||
+            fail "$study $*: $(cat err)"
+        ;;
+    r-*,ok,yes,*)
+        run=${line%%,*}
+        observed=$(echo "$line" | cut -d , -f 7,8)
+        planned=$(awk -v run="$run" '$2 == run { print $4 "," $6; exit }' "$plan")
+        [ "$planned" = "$observed" ] || fail "$plan: $run: README $observed, plan $planned"
+        checked=$((checked + 1))
+        ;;
+    esac
+done <<ROWS
+$(sed -n '/^# kv-context/,/^```/p' "$HIGHWATER_SOURCE/README.md")
+ROWS
+[ "$checked" -eq 12 ] || fail "README has $checked rows that fitted, not 12"
