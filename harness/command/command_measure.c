@@ -6,6 +6,7 @@
 #include "harness/launch/devices.h"
 #include "harness/command/progress.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,33 @@ static struct json *row_json(const struct row *row)
     return object;
 }
 
+static void say_failure(const struct row *closing)
+{
+    const char *phase = row_text(closing, COLUMN_failed_phase);
+    const char *error = row_text(closing, COLUMN_error);
+    struct reading refused = row_count(closing, COLUMN_refused_bytes);
+    struct reading free_bytes = row_count(closing, COLUMN_free_bytes_at_failure);
+    struct text why = TEXT_INIT;
+    text_add(&why, row_text(closing, COLUMN_status));
+    if (phase != NULL)
+        text_addf(&why, " in %s", phase);
+    if (refused.known && free_bytes.known)
+        text_addf(&why, ": %" PRIu64 " bytes refused, %" PRIu64 " free", refused.value,
+                  free_bytes.value);
+    else if (error != NULL)
+        text_addf(&why, ": %s", error);
+    log_error("measure: %s", text_string(&why));
+    text_release(&why);
+}
+
 static void take_rows(void *user, const struct row *rows, size_t count)
 {
     struct json *list = user;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         json_append(list, row_json(&rows[i]));
+        if (row_is_closing(&rows[i]) && row_status(&rows[i]) != STATUS_ok)
+            say_failure(&rows[i]);
+    }
 }
 
 /* Rows that were made are given out whatever became of the run: a failure is a result. */

@@ -13,6 +13,11 @@ void table_add_header(struct text *out)
 
 void header_explain(const char *line, size_t length, struct text *why)
 {
+    if (length > 1 && line[length - 2] == '\r') {
+        text_add(why, "its lines end in CR LF: another program has saved it over ours, whose "
+                      "lines end in LF (a copy for a spreadsheet is safe to save)");
+        return;
+    }
     int index = 0;
     const char *at = line, *end = line + length;
     for (; index < COLUMNS; index++) {

@@ -58,6 +58,7 @@ has oom.json '"fits": "no"'
 has oom.json '"failed_phase": "libraries"'
 has oom.json '"refused_by": "device"'
 has oom.json '"refused_bytes": 33554432'
+has err 'measure: oom in libraries: 33554432 bytes refused, 16777216 free'
 
 # without a usable device: exit 2, a reason, no file; even when all else is wrong too
 if [ -z "$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' 2>/dev/null)" ]; then

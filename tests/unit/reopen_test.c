@@ -213,6 +213,25 @@ static void older_tables_are_looked_at(void **state)
     text_release(&good);
 }
 
+static void a_table_saved_by_another_program(void **state)
+{
+    (void)state;
+    size_t ends[4];
+    struct text good = make_looked(ends), crlf = TEXT_INIT, why = TEXT_INIT;
+    for (size_t i = 0; i < good.length; i++) {
+        if (good.data[i] == '\n')
+            text_add_char(&crlf, '\r');
+        text_add_char(&crlf, good.data[i]);
+    }
+    struct run_set done = RUN_SET_INIT;
+    assert_int_equal(file_replace("looked/rows.csv", crlf.data, crlf.length, &why), 0);
+    assert_int_equal(results_look("looked", NULL, &done, NULL, &why), -1);
+    assert_non_null(strstr(text_string(&why), "CR LF"));
+    text_release(&why);
+    text_release(&crlf);
+    text_release(&good);
+}
+
 /* A run's closing rows with these ranks; `of` is what their cells say of all ranks. */
 static void assert_closed(const uint64_t *ranks, size_t count, uint64_t of, size_t whole)
 {
@@ -295,10 +314,14 @@ static void torn_event_stays_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reopens_after_every_cut), cmocka_unit_test(reopens_after_damage),
-        cmocka_unit_test(reopening_refuses),       cmocka_unit_test(torn_event_stays_alone),
-        cmocka_unit_test(looking_tells_of_damage), cmocka_unit_test(older_tables_are_looked_at),
+        cmocka_unit_test(reopens_after_every_cut),
+        cmocka_unit_test(reopens_after_damage),
+        cmocka_unit_test(reopening_refuses),
+        cmocka_unit_test(torn_event_stays_alone),
+        cmocka_unit_test(looking_tells_of_damage),
+        cmocka_unit_test(older_tables_are_looked_at),
         cmocka_unit_test(each_rank_closes_once),
+        cmocka_unit_test(a_table_saved_by_another_program),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
