@@ -60,7 +60,7 @@ int study_look(const struct study *study, struct text *notes, struct text *why)
         return 0;
     if (notes->length)
         text_add_char(notes, '\n');
-    return workload->look(study->options, notes, why);
+    return workload->look(&study->point, study->options, notes, why);
 }
 
 /* --- the canonical form: what a study means, whatever way it is written in --- */

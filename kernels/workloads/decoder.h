@@ -31,7 +31,8 @@ bool decoder_has_model(const struct decoder_options *options);
 const char *decoder_format(const struct decoder_options *options);
 struct reading decoder_fixed(enum dimension dimension, const void *options);
 int decoder_check(const struct point *point, const void *options, struct text *why);
-int decoder_look(const void *options, struct text *notes, struct text *why);
+int decoder_look(const struct point *point, const void *options, struct text *notes,
+                 struct text *why);
 void decoder_estimate(const struct point *point, int dtype, const void *options,
                       struct reading *weights, struct reading *kv);
 double decoder_operations(const struct point *point, const void *options);
@@ -104,8 +105,7 @@ double decoder_digest(struct decoder *decoder);
 void decoder_kv_open(struct decoder *decoder); /* decoder_kv.c */
 void decoder_kv_close(struct decoder *decoder);
 void decoder_kv_restart(struct decoder *decoder); /* all rows empty again */
-/* Room for `tokens` more tokens of one request (grow: new blocks, copies), sequence = all: of
- * every request. */
+/* Room for `tokens` more tokens of a request (grow: new blocks); decoder->sequences: of each. */
 void decoder_kv_reserve(struct decoder *decoder, uint64_t layer, uint64_t sequence,
                         uint64_t tokens);
 struct cache decoder_kv_view(const struct decoder *decoder, uint64_t layer);

@@ -155,16 +155,35 @@ void decoder_files_release(struct decoder_files *files)
 
 /* --- before a study runs ------------------------------------------------------------------ */
 
+static void add_shape(const struct model_config *shape, struct text *notes)
+{
+    text_addf(notes,
+              "width %" PRIu64 ", %" PRIu64 " layers, %" PRIu64 " heads and %" PRIu64
+              " key-value heads of %" PRIu64 ", intermediate %" PRIu64 ", vocabulary %" PRIu64
+              ": %" PRIu64 " parameters",
+              shape->width, shape->layers, shape->heads, shape->kv_heads, shape->head_dim,
+              shape->intermediate, shape->vocabulary, model_config_parameters(shape));
+}
+
+/* A point that is only a frame for others (its width is swept) need not be possible itself. */
+static void add_rule(const struct point *point, const struct decoder_options *options,
+                     struct text *notes)
+{
+    struct model_config shape;
+    struct text ignored = TEXT_INIT;
+    text_add(notes, decoder_rule);
+    if (decoder_shape(point, options, &shape, &ignored) == 0) {
+        text_add(notes, "\nso at the point's width and layers: ");
+        add_shape(&shape, notes);
+    }
+    text_release(&ignored);
+}
+
 static void add_model(const struct decoder_files *files, struct text *notes)
 {
     const struct model_config *shape = files->shape;
-    text_addf(notes,
-              "decoder of %s: %s, width %" PRIu64 ", %" PRIu64 " layers, %" PRIu64
-              " heads and %" PRIu64 " key-value heads of %" PRIu64 ", intermediate %" PRIu64
-              ", vocabulary %" PRIu64 ": %" PRIu64 " parameters",
-              files->options->model, shape->architecture, shape->width, shape->layers,
-              shape->heads, shape->kv_heads, shape->head_dim, shape->intermediate,
-              shape->vocabulary, model_config_parameters(shape));
+    text_addf(notes, "decoder of %s: %s, ", files->options->model, shape->architecture);
+    add_shape(shape, notes);
     if (files->there)
         text_addf(notes, ", read from %zu file%s", files->set.file_count,
                   files->set.file_count == 1 ? "" : "s");
@@ -177,13 +196,14 @@ static void add_model(const struct decoder_files *files, struct text *notes)
     }
 }
 
-int decoder_look(const void *options, struct text *notes, struct text *why)
+int decoder_look(const struct point *point, const void *options, struct text *notes,
+                 struct text *why)
 {
     const struct decoder_options *of = options;
     struct model_config shape;
     struct decoder_files files;
     if (!decoder_has_model(of)) {
-        text_add(notes, decoder_rule);
+        add_rule(point, of, notes);
         return 0;
     }
     if (model_config_read(of->model, &shape, why) != 0)

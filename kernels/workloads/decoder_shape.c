@@ -55,9 +55,7 @@ const struct option decoder_options[] = {
 const char decoder_rule[] =
     "decoder without a model: head_dim = 128 (below a width of 128: the width, even), "
     "heads = width / head_dim rounded up, kv_heads = the largest divisor of heads up to "
-    "heads / 4, intermediate = 3.5 * width rounded up to a multiple of 64, vocabulary 128256; "
-    "width 4096 and 32 layers make 8.03 billion parameters. kv_window bounds what is kept and "
-    "seen, window only what is seen";
+    "heads / 4, intermediate = 3.5 * width rounded up to a multiple of 64, vocabulary 128256";
 
 const char *decoder_format(const struct decoder_options *options)
 {

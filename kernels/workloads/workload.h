@@ -25,9 +25,11 @@ struct workload {
     /* Checks the point and options together; -1: reason. */
     int (*check)(const struct point *point, const void *options, struct text *why);
     /* Looks at the files that the options name, as a run will find them. Appends to `notes`,
-     * a line each, what is good to know beforehand; -1: they cannot be used, `why` has a line
-     * for each fault. NULL: there is nothing to know. */
-    int (*look)(const void *options, struct text *notes, struct text *why);
+     * a line each, what is good to know beforehand, of what depends on the point that of this
+     * one; -1: they cannot be used, `why` has a line for each fault. NULL: there is nothing to
+     * know. */
+    int (*look)(const struct point *point, const void *options, struct text *notes,
+                struct text *why);
     /* The value that the options give a dimension (a model has a width of its own); missing:
      * the point decides. NULL: they give none. */
     struct reading (*fixed)(enum dimension dimension, const void *options);

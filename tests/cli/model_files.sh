@@ -51,8 +51,16 @@ expect 0 status results/model.simulated
 has out "1 fitted"
 expect 0 report results/model.simulated
 mv gone m
+# without a model the rule is said, and the network that it makes at the point
 expect 0 plan study.ini --set decoder.model=
 has out "$rule"
+has out "layers: width 4096, 32 layers, 32 heads and 8 key-value heads of 128, intermediate 14336"
+has out "vocabulary 128256: 8030261248 parameters"
+without="--set decoder.model= --set decoder.heads=4 --set decoder.vocabulary=100"
+# shellcheck disable=SC2086
+expect 0 sweep study.ini -o without $sweep_consent $without --set point.width=64 \
+    --set point.layers=2
+has err "layers: width 64, 2 layers, 4 heads and 1 key-value heads of 64, intermediate 256"
 # shellcheck disable=SC2086
 expect 0 measure --device simulated --capacity 1GiB $point $measure_consent -o whole.json
 has err "decoder of m: "
