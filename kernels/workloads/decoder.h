@@ -105,7 +105,7 @@ double decoder_digest(struct decoder *decoder);
 void decoder_kv_open(struct decoder *decoder); /* decoder_kv.c */
 void decoder_kv_close(struct decoder *decoder);
 void decoder_kv_restart(struct decoder *decoder); /* all rows empty again */
-/* Room for `tokens` more tokens of a request (grow: new blocks); decoder->sequences: of each. */
+/* Room for `tokens` more of a request (grow: new blocks), of each if it is `sequences`. */
 void decoder_kv_reserve(struct decoder *decoder, uint64_t layer, uint64_t sequence,
                         uint64_t tokens);
 struct cache decoder_kv_view(const struct decoder *decoder, uint64_t layer);
