@@ -36,7 +36,7 @@ struct option {
     enum option_type type;
     size_t offset;
     uint64_t minimum, maximum;  /* COUNT, SIZE, DURATION; maximum 0: no upper bound */
-    const char *const *choices; /* CHOICE: names, NULL-terminated */
+    const char *const *choices; /* CHOICE: names, NULL-terminated; TEXT: shown in the help */
     const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
     const char *help;           /* one line; begins with the argument's meaning */
     const char *not_yet;        /* non-NULL: any value but `fallback` is refused: "not yet" */
@@ -57,5 +57,8 @@ void option_format(const struct option *option, const void *target, struct text 
 const char *option_nearest(const struct option *const *tables, const char *name);
 /* Appends help lines, one per option: "  --name=CHOICES    help (default)". */
 void option_help(const struct option *table, struct text *out);
+/* The same for keys of a file: "  name = CHOICES    help (default; 1 to 100)", and "(needed)"
+ * where there is no default. */
+void option_help_keys(const struct option *table, struct text *out);
 
 #endif

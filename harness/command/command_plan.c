@@ -86,6 +86,9 @@ const struct command command_plan = {
         "for context and libraries. A boundary's runs are decided while they are made: shown\n"
         "are its range, the last value predicted to fit on each card, and the most runs that\n"
         "it may take.",
+    .keys =
+        "keys of a study file by section; in parentheses what holds when a key is not there,\n"
+        "and what a number may be:",
     .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct plan_options),

@@ -139,7 +139,8 @@ const struct command command_sweep = {
         "Prints the path of rows.csv. The default folder is results/NAME for a cuda study,\n"
         "results/NAME.simulated or .host otherwise; an existing one is refused, unless with\n"
         "--resume. Runs that were interrupted, found the card dirty, lost it or were not\n"
-        "launched are always made again on resuming, timeouts when the limit was raised.",
+        "launched are always made again on resuming, timeouts when the limit was raised.\n"
+        "The keys of a study file: highwater plan --help.",
     .output = "results",
     .repeated = "set",
     .options_size = sizeof(struct sweep_options),

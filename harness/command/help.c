@@ -1,4 +1,5 @@
 #include "harness/command/command.h"
+#include "harness/study/study_options.h"
 
 #include <string.h>
 
@@ -47,5 +48,9 @@ void command_help(const struct command *command, struct text *out)
     for (size_t i = 0; command_part(command, i, &part); i++) {
         text_addf(out, "\n%s:\n", part.title ? part.title : "options");
         option_help(part.table, out);
+    }
+    if (command->keys) {
+        text_addf(out, "\n%s\n", command->keys);
+        study_keys_help(out);
     }
 }

@@ -101,6 +101,14 @@ static void take_boundary(const struct document_section *section, const char *ar
     study->boundaries[study->boundary_count++] = boundary;
 }
 
+static const struct study_kind *find_kind(const char *name)
+{
+    for (const struct study_kind *kind = study_kinds; kind->name; kind++)
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    return NULL;
+}
+
 static bool is_listed(const char *name, const char *const *list)
 {
     for (; *list; list++)
@@ -112,26 +120,26 @@ static bool is_listed(const char *name, const char *const *list)
 static void complain_unknown(const struct document_section *section,
                              struct complaints *complaints)
 {
-    static const char *const kinds[] = {"input", "sweep", "boundary", NULL};
     const char *names[32] = {NULL};
     size_t count = 0;
     for (const struct study_table *table = study_tables; table->section; table++)
         if (!is_listed(table->section, names))
             names[count++] = table->section;
-    for (size_t i = 0; kinds[i]; i++)
-        names[count++] = kinds[i];
+    for (const struct study_kind *kind = study_kinds; kind->name; kind++)
+        names[count++] = kind->name;
     for (size_t i = 0; workloads[i] && count + 1 < 32; i++)
         names[count++] = workloads[i]->name;
     /* "swep batch" is judged by its first word. */
     char *word = xstrndup(section->name, strcspn(section->name, " "));
     const char *nearest = text_nearest(word, names);
-    if (is_listed(word, kinds))
+    const struct study_kind *kind = find_kind(word);
+    if (kind)
         complain(complaints, section->line, "[%s] needs a name: [%s %s]", section->name, word,
-                 strcmp(word, "input") == 0 ? "NAME" : "DIMENSION");
+                 kind->argument);
     else if (nearest && strcmp(nearest, section->name) != 0)
         complain(complaints, section->line, "unknown section [%s]; did you mean [%s%s]?",
                  section->name, nearest,
-                 is_listed(nearest, kinds) ? section->name + strlen(word) : "");
+                 find_kind(nearest) ? section->name + strlen(word) : "");
     else
         complain(complaints, section->line, "unknown section [%s]", section->name);
     free(word);

@@ -29,7 +29,8 @@
 static const struct option study_options[] = {
     KEY(name, OPTION_TEXT, .help = "NAME: names the results folder"),
     KEY(question, OPTION_TEXT, .help = "TEXT: what the study is to answer"),
-    KEY_AS("workload", workload_name, OPTION_TEXT, .help = "NAME: what is run"),
+    KEY_AS("workload", workload_name, OPTION_TEXT,
+           .help = "NAME: what is run; its own keys stand in a section of its name"),
     KEY(trials, OPTION_COUNT, .minimum = 1, .maximum = 1000000, .fallback = "1",
         .help = "N: the same point again, each time in a fresh process"),
     KEY(order, OPTION_CHOICE, CHOICES("listed", "shuffled"), .fallback = "listed",
@@ -38,7 +39,9 @@ static const struct option study_options[] = {
     KEY_AS("timeout", timeout_ns, OPTION_DURATION, .minimum = 1000000, .maximum = LONGEST,
            .fallback = "600s", .help = "DURATION: of each run, from the ranks' start barrier"),
     KEY(until, OPTION_TEXT, .fallback = "",
-        .help = "TIME or DURATION: no run is started after it"),
+        .help =
+            "22:30 (the next time that the local clock shows it) or 8h (from the start): no "
+            "run is started after it"),
     KEY(phases, OPTION_CHOICE, CHOICES("split", "whole", "both"), .fallback = "split",
         .help = "synchronise at each phase; one phase \"cycle\"; or one run of each"),
     KEY(after_oom, OPTION_CHOICE, CHOICES("run-all", "skip-larger"), .fallback = "run-all",
@@ -77,7 +80,8 @@ static const struct option device_options[] = {
     KEY(overhead, OPTION_SIZE, .fallback = "0",
         .help = "SIZE: simulated: taken by context and libraries"),
     KEY(fault, OPTION_TEXT, .fallback = "", .help = "PHASE:KIND[:RANK]: a failure on purpose"),
-    KEY(allocator, OPTION_TEXT, .fallback = "caching", .help = "NAME: who cuts segments"),
+    KEY(allocator, OPTION_TEXT, .choices = allocator_names, .fallback = "caching",
+        .help = "who cuts segments"),
     KEY(empty_cache, OPTION_CHOICE, .choices = empty_cache_names, .fallback = "never",
         .help = "when the allocator gives back what it keeps"),
     KEY(trace, OPTION_CHOICE, CHOICES("never", "on-failure", "always"), .fallback = "never",
@@ -142,6 +146,12 @@ const struct option boundary_options[] = {
     LIMIT(confirm, .maximum = 100, .fallback = "2",
           .help = "N: fresh processes that must agree on each side"),
     END};
+
+const struct study_kind study_kinds[] = {
+    {"input", "NAME", point_options, "one point, run as it is: [point] but for these"},
+    {"sweep", "DIMENSION", sweep_options, "varies one dimension, the rest as in [point]"},
+    {"boundary", "DIMENSION", boundary_options, "searches for the largest value that fits"},
+    {NULL, NULL, NULL, NULL}};
 
 const struct study_table study_tables[] = {
     {"study", study_options, 0},

@@ -19,6 +19,18 @@ extern const struct option point_options[];    /* dimensions; for struct point *
 extern const struct option protocol_options[]; /* dtype, warmup, repeats; for struct study */
 extern const struct option sweep_options[];    /* for struct sweep_text */
 extern const struct option boundary_options[]; /* for struct study_boundary */
+
+/* The sections whose names have two words, "sweep batch". */
+struct study_kind {
+    const char *name, *argument; /* "sweep", "DIMENSION"; NULL ends the list */
+    const struct option *options;
+    const char *help; /* one line */
+};
+extern const struct study_kind study_kinds[];
+
+/* Appends every key that a study may have, section by section: how it is written, what it
+ * means, its default and bounds. */
+void study_keys_help(struct text *out);
 struct sweep_text {
     char *values;
 };

@@ -6,7 +6,9 @@
 #include <cmocka.h>
 
 #include "harness/command/command.h"
+#include "harness/study/study_options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A command of our own, which keeps what it was called with. */
@@ -203,6 +205,47 @@ static void every_option_of_every_command_is_in_its_help(void **state)
     }
 }
 
+/* The section's part of the help, up to the next; the caller frees. */
+static char *section_of(const struct text *help, const char *section)
+{
+    char *heading = xasprintf("\n[%s]", section);
+    const char *from = strstr(text_string(help), heading);
+    free(heading);
+    assert_non_null(from);
+    const char *end = strstr(from + 1, "\n[");
+    return end ? xstrndup(from, (size_t)(end - from)) : xstrdup(from);
+}
+
+static void assert_keys(const struct text *help, const char *section,
+                        const struct option *options)
+{
+    char *part = section_of(help, section);
+    for (; options && options->name; options++) {
+        char *key = xasprintf("\n  %s = ", options->name);
+        if (!strstr(part, key) || !options->help)
+            fail_msg("[%s] of the help lacks %s:%s", section, options->name, part);
+        free(key);
+    }
+    free(part);
+}
+
+static void every_key_of_a_study_is_in_the_help_of_plan(void **state)
+{
+    (void)state;
+    struct text help = TEXT_INIT;
+    command_help(&command_plan, &help);
+    for (const struct study_table *table = study_tables; table->section; table++)
+        assert_keys(&help, table->section, table->options);
+    for (size_t i = 0; workloads[i]; i++)
+        assert_keys(&help, workloads[i]->name, workloads[i]->options);
+    for (const struct study_kind *kind = study_kinds; kind->name; kind++) {
+        char *section = xasprintf("%s %s", kind->name, kind->argument);
+        assert_keys(&help, section, kind->options == point_options ? NULL : kind->options);
+        free(section);
+    }
+    text_release(&help);
+}
+
 static void no_option_of_a_command_hides_another(void **state)
 {
     (void)state;
@@ -226,6 +269,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_refused_before_anything_runs),
         cmocka_unit_test(the_command_line_can_be_pasted),
         cmocka_unit_test(every_option_of_every_command_is_in_its_help),
+        cmocka_unit_test(every_key_of_a_study_is_in_the_help_of_plan),
         cmocka_unit_test(no_option_of_a_command_hides_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

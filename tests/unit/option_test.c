@@ -272,12 +272,36 @@ static void help(void **state)
     text_release(&out);
 }
 
+static void help_of_keys(void **state)
+{
+    (void)state;
+    static const struct option keys[] = {
+        {.name = "from", .type = OPTION_COUNT, .minimum = 1, .maximum = 9, .help = "first"},
+        {.name = "step", .type = OPTION_COUNT, .maximum = 9, .fallback = "1", .help = "step"},
+        {.name = "own_name", .type = OPTION_TEXT, .fallback = "", .help = "free"},
+        {.name = "later",
+         .type = OPTION_FLAG,
+         .fallback = "no",
+         .help = "flag",
+         .not_yet = "-"},
+        {.name = NULL}};
+    struct text out = TEXT_INIT;
+    option_help_keys(keys, &out);
+    assert_string_equal(text_string(&out),
+                        "  from = N                        first (needed; 1 to 9)\n"
+                        "  step = N                        step (1; 0 to 9)\n"
+                        "  own_name = TEXT                 free\n"
+                        "  later = yes|no                  flag (no) [others not yet]\n");
+    text_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults), cmocka_unit_test(values),
-        cmocka_unit_test(refusals), cmocka_unit_test(reserved_for_later),
-        cmocka_unit_test(names),    cmocka_unit_test(help),
+        cmocka_unit_test(defaults),     cmocka_unit_test(values),
+        cmocka_unit_test(refusals),     cmocka_unit_test(reserved_for_later),
+        cmocka_unit_test(names),        cmocka_unit_test(help),
+        cmocka_unit_test(help_of_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
