@@ -28,18 +28,13 @@ static size_t terminal_columns(void)
     return size.ws_col;
 }
 
-/* Bytes of the first `columns` characters; all ours are one column wide. */
-static size_t cut_at(const char *line, size_t columns, size_t *shown)
+/* All our characters are one column wide. */
+static size_t columns_of(const struct text *text)
 {
-    size_t bytes = 0;
-    *shown = 0;
-    while (line[bytes] != '\0' && *shown < columns) {
-        bytes++;
-        while (((unsigned char)line[bytes] & 0xc0) == 0x80)
-            bytes++;
-        ++*shown;
-    }
-    return bytes;
+    size_t columns = 0;
+    for (size_t i = 0; i < text->length; i++)
+        columns += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+    return columns;
 }
 
 /* A line that was made when the terminal was wider stands on several rows now. */
@@ -54,20 +49,6 @@ static void wipe(struct progress_view *view)
     view->shown = 0;
 }
 
-/* The last column stays free: some terminals wrap when it is written. */
-static void draw(struct progress_view *view, const struct text *line)
-{
-    size_t columns = terminal_columns(), shown = 0;
-    struct text safe = TEXT_INIT;
-    text_add_shown(&safe, text_string(line), line->length);
-    wipe(view);
-    size_t bytes = cut_at(text_string(&safe), columns > 1 ? columns - 1 : 1, &shown);
-    fprintf(stderr, "%.*s", (int)bytes, text_string(&safe));
-    fflush(stderr);
-    text_release(&safe);
-    view->shown = shown;
-}
-
 /* --- its words --- */
 
 static void add_counts(struct text *line, const struct sweep_progress *progress)
@@ -79,11 +60,9 @@ static void add_counts(struct text *line, const struct sweep_progress *progress)
 
 static void add_remaining(struct text *line, const struct sweep_progress *progress)
 {
-    text_add(line, "; ");
-    text_add_duration(line, progress->elapsed_ns);
     if (progress->made < ENOUGH || progress->done >= progress->total)
         return;
-    text_add(line, ", about ");
+    text_add(line, "about ");
     text_add_duration(line, progress->elapsed_ns / progress->made *
                                 (progress->total - progress->done));
     text_add(line, " to go");
@@ -94,34 +73,80 @@ static void describe_run(struct text *line, const struct sweep_progress *progres
     const struct row *closing = progress->closing;
     const char *status = closing ? row_text(closing, COLUMN_status) : NULL;
     const char *phase = closing ? row_text(closing, COLUMN_failed_phase) : NULL;
-    text_addf(line, " %s: %s", progress->run->name, status ? status : "—");
+    text_addf(line, "%s: %s", progress->run->name, status ? status : "—");
     if (phase)
         text_addf(line, " in %s", phase);
+}
+
+/* In the order of the line; those that there is room for are shown whole, others not at all. */
+enum field { DONE, COUNTS, ELAPSED, REMAINING, POINT, FIELDS };
+
+static void join(const struct text *fields, const bool *shown, struct text *line)
+{
+    text_clear(line);
+    for (size_t i = 0; i < FIELDS; i++)
+        if (shown[i] && fields[i].length > 0) {
+            const char *between = i == REMAINING && shown[ELAPSED] ? ", " : "; ";
+            text_addf(line, "%s%s", line->length > 0 ? between : "", text_string(&fields[i]));
+        }
+}
+
+void progress_add_line(const char *backend, const struct sweep_progress *progress,
+                       size_t columns, struct text *out)
+{
+    static const enum field by_weight[] = {DONE, REMAINING, POINT, COUNTS, ELAPSED};
+    struct text fields[FIELDS] = {TEXT_INIT}, run = TEXT_INIT, line = TEXT_INIT;
+    bool shown[FIELDS] = {false};
+    text_addf(&fields[DONE], "%s %zu/%zu", backend, progress->done, progress->total);
+    bool named = columns_of(&fields[DONE]) <= columns;
+    if (!named)
+        text_setf(&fields[DONE], "%zu/%zu", progress->done, progress->total);
+    add_counts(&fields[COUNTS], progress);
+    text_add_duration(&fields[ELAPSED], progress->elapsed_ns);
+    add_remaining(&fields[REMAINING], progress);
+    if (progress->run)
+        describe_run(&run, progress);
+    text_add_shown(&fields[POINT], text_string(&run), run.length);
+    for (size_t i = 0; i < FIELDS && (i == 0 || named); i++) {
+        shown[by_weight[i]] = true;
+        join(fields, shown, &line);
+        shown[by_weight[i]] = columns_of(&line) <= columns;
+    }
+    join(fields, shown, &line);
+    text_add(out, text_string(&line));
+    for (size_t i = 0; i < FIELDS; i++)
+        text_release(&fields[i]);
+    text_release(&run);
+    text_release(&line);
+}
+
+/* The last column stays free: some terminals wrap when it is written. */
+static void draw(struct progress_view *view, const struct sweep_progress *progress)
+{
+    struct text line = TEXT_INIT;
+    progress_add_line(view->backend, progress, terminal_columns() - 1, &line);
+    wipe(view);
+    fputs(text_string(&line), stderr);
+    fflush(stderr);
+    view->shown = columns_of(&line);
+    text_release(&line);
 }
 
 void progress_show(void *user, const struct sweep_progress *progress)
 {
     struct progress_view *view = user;
-    struct text line = TEXT_INIT;
     view->last = *progress;
     if (view->quiet)
         return;
-    text_addf(&line, "%s %zu/%zu", view->backend, progress->done, progress->total);
     if (view->terminal) {
-        /* What matters most comes first: a narrow terminal cuts the rest. */
-        text_add(&line, "; ");
-        add_counts(&line, progress);
-        add_remaining(&line, progress);
-        if (progress->run) {
-            text_add_char(&line, ';');
-            describe_run(&line, progress);
-        }
-        draw(view, &line);
+        draw(view, progress);
     } else if (progress->run) {
+        struct text line = TEXT_INIT;
         describe_run(&line, progress);
-        log_note("%s", text_string(&line));
+        log_note("%s %zu/%zu %s", view->backend, progress->done, progress->total,
+                 text_string(&line));
+        text_release(&line);
     }
-    text_release(&line);
 }
 
 void progress_say(void *user, const char *message)
@@ -153,8 +178,8 @@ void progress_end(struct progress_view *view, const char *folder, enum sweep_out
         text_addf(&line, "; %s", folder);
         if (progress_is_signal(outcome))
             add_left(&line, last);
-        log_note("%s: %zu of %zu runs made, %s", view->backend, last->done, last->total,
-                 text_string(&line));
+        log_note("%s: %zu of %zu run%s made, %s", view->backend, last->done - last->skipped,
+                 last->total, last->total == 1 ? "" : "s", text_string(&line));
     } else if (progress_is_signal(outcome)) {
         log_note("%s: interrupted before the first run", view->backend);
     }

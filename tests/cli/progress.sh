@@ -22,11 +22,15 @@ $*
 EOF
     script -qec 'sh inside.sh' /dev/null < /dev/null > seen || fail "a sweep on a terminal failed"
 }
+# lines: the progress lines of `seen`.
+lines()
+{
+    tr '\r' '\n' < seen | sed 's/\x1b\[[0-9]*[A-Z]//g' | grep -E '^(simulated|[0-9])' || true
+}
 # widest: columns of the widest progress line of `seen`.
 widest()
 {
-    tr '\r' '\n' < seen | sed 's/\x1b\[[0-9]*[A-Z]//g' | grep '^s' |
-        awk '{ gsub(/[\200-\277]/, ""); if (length($0) > most) most = length($0) } END { print most }'
+    lines | awk '{ gsub(/[\200-\277]/, ""); if (length($0) > most) most = length($0) } END { print most + 0 }'
 }
 
 on_terminal 120 wide
@@ -36,9 +40,16 @@ tr '\r' '\n' < seen | grep -q 'simulated 301/301; 300 fitted, 1 failed; .*; r-ba
 grep -q 'about .* to go' seen || fail "nothing is said of the rest"
 grep -q '301 of 301 runs made, 300 fitted, 1 failed' seen || fail "no last line"
 
-for columns in 40 12 2; do
+# Narrower ones leave out whole parts, so that no number is cut in the middle.
+done='simulated [0-9]+/301' rest='about [0-9.]+ [a-z]+( [0-9]+ [a-z]+)? to go' took='[0-9.]+ m?s'
+counts='[0-9]+ fitted, [01] failed' point='r-batch-[0-9]+-t1: (ok|oom in [a-z_]+)'
+whole="($done(; $counts)?(; $took)?([;,] $rest)?(; $point)?|[0-9]+/301)"
+for columns in 100 80 60 40 20 12 8 2; do
     on_terminal $columns "narrow$columns"
+    lines > shown
     [ "$(widest)" -lt $columns ] || fail "$columns columns: a line of $(widest)"
+    ! grep -Evx "$whole" shown || fail "$columns columns: cut"
+    [ $columns = 2 ] || grep -Eqx '(simulated )?301/301(;.*)?' shown || fail "$columns columns: no last run"
 done
 
 # Made narrower in the middle: later lines are cut, what stood on several rows is wiped.

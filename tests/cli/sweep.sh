@@ -47,7 +47,7 @@ expect 4 sweep study.ini -o file $sweep_consent
 # every run failed: exit 3, and the rows are there
 # shellcheck disable=SC2086
 expect 3 sweep study.ini -o none --set 'sweep batch.values=100000' $sweep_consent
-has err "1 of 1 runs made, 0 fitted, 1 failed"
+has err "1 of 1 run made, 0 fitted, 1 failed"
 [ "$(grep -c ',"no",' none/rows.csv)" -ge 1 ] || fail "no closing row says no"
 
 # what is asked for on the command line is in the frozen study
