@@ -50,6 +50,43 @@ static enum verdict judge_alike(const struct run_line *lines, size_t count,
     return runs > 0 && fits == runs ? FITS : OPEN;
 }
 
+/* Behind the last line of the same value as lines[from]. */
+static size_t end_of_value(const struct run_line *lines, size_t count, size_t from)
+{
+    size_t end = from + 1;
+    while (end < count && same(lines[end].value, lines[from].value))
+        end++;
+    return end;
+}
+
+/* Are there lines like this one at every value? */
+static bool is_at_every_value(const struct run_line *lines, size_t count,
+                              const struct run_line *as)
+{
+    for (size_t i = 0, end; i < count; i = end) {
+        bool found = false;
+        end = end_of_value(lines, count, i);
+        for (size_t j = i; j < end && !found; j++)
+            found = alike(&lines[j], as);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* A limit over all is one only where each value was run on all: a search alone asks for values
+ * of one device. Of one device's runs it is that device's. */
+static bool have_one_limit(const struct run_line *lines, size_t count)
+{
+    bool one_device = count > 0 && lines->place > 0;
+    for (size_t i = 0; i < count; i++) {
+        one_device = one_device && lines[i].place == lines->place;
+        if (is_first(lines, i) && !is_at_every_value(lines, count, &lines[i]))
+            return false;
+    }
+    return !one_device;
+}
+
 /* Of all together: one that only failed outweighs all, and an unstable one all the others. */
 static enum verdict judge(const struct run_line *lines, size_t count)
 {
@@ -68,12 +105,11 @@ static enum verdict judge(const struct run_line *lines, size_t count)
 static struct limits find(const struct run_line *lines, size_t count, const struct run_line *as)
 {
     struct limits limits = {.unstable = xcalloc(count + 1, sizeof *limits.unstable)};
-    for (size_t i = 0, next; i < count; i = next) {
+    for (size_t i = 0, end; i < count; i = end) {
         struct reading value = lines[i].value;
-        for (next = i + 1; next < count && same(lines[next].value, value);)
-            next++;
+        end = end_of_value(lines, count, i);
         enum verdict judged =
-            as ? judge_alike(&lines[i], next - i, as) : judge(&lines[i], next - i);
+            as ? judge_alike(&lines[i], end - i, as) : judge(&lines[i], end - i);
         if (judged == FITS)
             limits.fits = reading_max(limits.fits, value);
         else if (judged == FAILS && !limits.fails.known)
@@ -99,14 +135,18 @@ static void add_value(struct text *out, const char *words, struct reading value)
         text_addf(out, "%s " DASH, words);
 }
 
-static void add(const struct limits *limits, struct text *out)
+static void add(const struct limits *limits, bool so_far, struct text *out)
 {
+    if (so_far)
+        text_add(out, "so far, runs are left: ");
     add_value(out, "largest value that fits in every run:", limits->fits);
     add_value(out, "; smallest that does not:", limits->fails);
     for (size_t i = 0; i < limits->unstable_count; i++)
         text_addf(out, "%s %" PRIu64,
                   i ? "," : "; unstable, some of its runs fit and some do not:",
                   limits->unstable[i]);
+    if (limits->fits.known && limits->fails.known && limits->fits.value > limits->fails.value)
+        text_add(out, "; unstable, a value fits above one that does not");
     text_add_char(out, '\n');
 }
 
@@ -119,21 +159,23 @@ static void add_whom(const struct run_line *line, struct text *out)
     text_addf(out, "%s%s: ", line->phases[0] ? ", " : "", line->phases);
 }
 
-void limits_add_text(const struct run_line *lines, size_t count, struct text *out)
+void limits_add_text(const struct run_line *lines, size_t count, bool so_far, struct text *out)
 {
     struct limits all = find(lines, count, NULL);
     struct text each = TEXT_INIT;
-    bool differ = false;
-    text_add_char(out, ' ');
-    add(&all, out);
+    bool one = have_one_limit(lines, count), differ = !one;
     for (size_t i = 0; i < count; i++) {
         if (!is_first(lines, i))
             continue;
         struct limits own = find(lines, count, &lines[i]);
         differ = differ || !equal(&own, &all);
         add_whom(&lines[i], &each);
-        add(&own, &each);
+        add(&own, so_far, &each);
         free(own.unstable);
+    }
+    if (one) {
+        text_add_char(out, ' ');
+        add(&all, so_far, out);
     }
     if (differ)
         text_add(out, text_string(&each));

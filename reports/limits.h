@@ -5,10 +5,12 @@
 #include "reports/run_line.h"
 
 /* Lines of one run_line_group, sorted by value. Appends a line: the largest value that fits in
- * every run, the smallest that does not, and the unstable ones (a rank had both outcomes there,
- * and none had only failures). Where ranks differ, each has a line of its own below; alone that
- * is devices, under phases = both it is split and whole runs. A run that was not judged settles
- * nothing. */
-void limits_add_text(const struct run_line *lines, size_t count, struct text *out);
+ * every run, the smallest that does not, and what is unstable (a rank had both outcomes at a
+ * value, and none had only failures; a value fits above one that does not). Where ranks differ,
+ * each has a line of its own below; alone that is devices, under phases = both it is split and
+ * whole runs. There are only those lines where some were not run at every value. A run that was
+ * not judged settles nothing. `so_far`: runs of these are left, and each line says it. */
+void limits_add_text(const struct run_line *lines, size_t count, bool so_far,
+                     struct text *out);
 
 #endif

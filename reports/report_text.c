@@ -1,6 +1,7 @@
 #include "reports/report_text.h"
 
 #include "harness/base/units.h"
+#include "harness/study/plan.h"
 #include "kernels/workloads/workload.h"
 #include "reports/limits.h"
 
@@ -15,6 +16,7 @@ struct group {
     const struct run_line *lines;
     size_t count;
     bool cards_changed; /* somewhere in the file */
+    bool unfinished;    /* runs of it are left */
 };
 
 static void add_word(struct text *out, int width, const char *word)
@@ -97,6 +99,16 @@ static void add_columns(struct text *out, const struct group *group)
     text_add_char(out, '\n');
 }
 
+/* A run that did not reach its device has no name for it: another on the same one may. */
+static bool is_named_elsewhere(const struct group *group, const struct run_line *line)
+{
+    for (size_t i = 0; i < group->count && !line->device[0]; i++)
+        if (group->lines[i].device[0] && group->lines[i].place == line->place &&
+            same(group->lines[i].rank, line->rank))
+            return true;
+    return false;
+}
+
 static void add_devices(struct text *out, const struct group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
@@ -105,7 +117,7 @@ static void add_devices(struct text *out, const struct group *group)
         for (size_t j = 0; j < i && !said; j++)
             said = strcmp(group->lines[j].device, line->device) == 0 &&
                    same(group->lines[j].capacity, line->capacity);
-        if (said || !line->capacity.known)
+        if (said || !line->capacity.known || is_named_elsewhere(group, line))
             continue;
         text_addf(out, " device %s: ", line->device[0] ? line->device : DASH);
         text_add_size(out, line->capacity.value);
@@ -139,23 +151,29 @@ static void add_group(struct text *out, const struct group *group)
     for (size_t i = 0; i < group->count; i++)
         add_line(out, &group->lines[i], has_whole(group));
     if (first->dimension[0])
-        limits_add_text(group->lines, group->count, out);
+        limits_add_text(group->lines, group->count, group->unfinished, out);
 }
 
 static void add_counts(struct text *out, const struct run_lines *lines)
 {
-    size_t fits = 0, open = 0;
+    size_t fits = 0, open = 0, skipped = 0;
     bool alone = false;
     for (size_t i = 0; i < lines->count; i++) {
         alone = alone || lines->lines[i].place > 0;
         fits += strcmp(lines->lines[i].fits, "yes") == 0;
         open += lines->lines[i].status < 0;
+        skipped += lines->lines[i].status == STATUS_skipped;
     }
-    text_addf(out, "%zu of %zu runs on their ranks fitted", fits, lines->count);
+    size_t made = lines->count - skipped;
+    text_addf(out, "%zu of %zu run%s fitted", fits, made,
+              made == 1 ? " on its rank" : "s on their ranks");
+    if (skipped)
+        text_addf(out, "; %zu skipped", skipped);
     if (open)
-        text_addf(out, "; %zu have no closing row", open);
+        text_addf(out, "; %zu %s no closing row", open, open == 1 ? "has" : "have");
     if (lines->replaced)
-        text_addf(out, "; %zu earlier ones were made again and are left out", lines->replaced);
+        text_addf(out, "; %zu earlier one%s made again and left out", lines->replaced,
+                  lines->replaced == 1 ? " was" : "s were");
     text_add(out,
              "\nbytes, and the same in GiB (2^30); " DASH " was not measured; >= is the "
              "last value of a phase that did not\nfinish, a lower bound; so is a predicted "
@@ -174,7 +192,17 @@ static void add_changes(struct text *out, const struct run_lines *lines)
     text_add(out, text_string(&lines->changes));
 }
 
-int report_text(const char *path, struct text *out, struct text *why)
+static bool is_unfinished(const struct report_study *study, const struct run_line *line)
+{
+    int dimension = dimension_find(line->dimension);
+    for (int role = 0; study && dimension >= 0 && role <= ROLE_INPUT; role++)
+        if (strcmp(line->role, plan_role_names[role]) == 0)
+            return study->unfinished[role] >> dimension & 1u;
+    return false;
+}
+
+int report_text(const char *path, const struct report_study *study, struct text *out,
+                struct text *why)
 {
     struct run_lines lines;
     struct text tear = TEXT_INIT;
@@ -183,7 +211,8 @@ int report_text(const char *path, struct text *out, struct text *why)
         text_release(&tear);
         return -1;
     }
-    text_addf(out, "%s: %" PRIu64 " rows\n", path, rows);
+    text_addf(out, "%s: %" PRIu64 " row%s%s%s\n", path, rows, rows == 1 ? "" : "s",
+              study ? "; " : "", study ? study->progress : "");
     if (tear.length)
         text_addf(out, "%s; it is left out\n", text_string(&tear));
     if (lines.count)
@@ -195,7 +224,8 @@ int report_text(const char *path, struct text *out, struct text *why)
                 break;
         add_group(out, &(struct group){.lines = &lines.lines[i],
                                        .count = next - i,
-                                       .cards_changed = lines.changes.length > 0});
+                                       .cards_changed = lines.changes.length > 0,
+                                       .unfinished = is_unfinished(study, &lines.lines[i])});
     }
     run_lines_release(&lines);
     text_release(&tear);

@@ -10,8 +10,17 @@
 
 #include "harness/base/text.h"
 
-/* `path` is a rows.csv, whole or torn (its good rows are reported, and the tear is said).
- * -1: it cannot be read as our table. */
-int report_text(const char *path, struct text *out, struct text *why) MUST_CHECK;
+#include <stdint.h>
+
+/* What the study of a table tells of it. */
+struct report_study {
+    const char *progress; /* "2 of 13 runs made, 11 left"; borrowed */
+    const uint32_t *unfinished; /* by enum plan_role: a bit for each dimension with runs left */
+};
+/* `path` is a rows.csv, whole or torn (its good rows are reported, and the tear is said);
+ * `study` NULL: a table alone, of which nobody knows what is left. -1: it cannot be read as our
+ * table. */
+int report_text(const char *path, const struct report_study *study, struct text *out,
+                struct text *why) MUST_CHECK;
 
 #endif

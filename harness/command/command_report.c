@@ -25,24 +25,6 @@ static const struct option report_options[] = {
     {.name = NULL},
 };
 
-/* A rows.csv alone does not say what was searched for. */
-static int add_boundaries(const char *folder, struct text *out, struct text *why)
-{
-    struct folder_view view;
-    char *study = xasprintf("%s/study.ini", folder);
-    bool whole = file_exists(study);
-    free(study);
-    if (!whole)
-        return 0;
-    if (folder_view_open(&view, folder, why) != 0)
-        return -1;
-    if (view.study.boundary_count > 0)
-        text_add(out, "\nFound by runs:\n");
-    probes_add_text(&view.probes, out);
-    folder_view_close(&view);
-    return 0;
-}
-
 /* What the table is called: inside the folder, or it itself; NULL, with a reason. */
 static char *find_table(const char *path, struct text *why)
 {
@@ -57,16 +39,51 @@ static char *find_table(const char *path, struct text *why)
     return NULL;
 }
 
+/* "2 of about 13 runs made, about 11 left (--resume goes on)" */
+static void add_progress(const struct folder_view *view, struct text *out)
+{
+    size_t made = view->made - view->skipped, total = view->made + view->left;
+    const char *about = view->study.boundary_count > 0 && view->left > 0 ? "about " : "";
+    text_addf(out, "%zu of %s%zu run%s made", made, about, total, total == 1 ? "" : "s");
+    if (view->skipped > 0)
+        text_addf(out, ", %zu skipped", view->skipped);
+    if (view->left > 0)
+        text_addf(out, ", %s%zu left (%s)", about, view->left,
+                  view->in_use ? "a sweep is at work" : "--resume goes on");
+}
+
+/* A rows.csv alone does not say what was asked for. */
+static int report_folder(const char *folder, const char *table, struct text *out,
+                         struct text *why)
+{
+    struct folder_view view;
+    struct text progress = TEXT_INIT;
+    if (folder_view_open(&view, folder, why) != 0)
+        return -1;
+    add_progress(&view, &progress);
+    const struct report_study study = {text_string(&progress), view.unfinished};
+    int outcome = report_text(table, &study, out, why);
+    if (outcome == 0 && view.study.boundary_count > 0) {
+        text_add(out, "\nFound by runs:\n");
+        probes_add_text(&view.probes, out);
+    }
+    text_release(&progress);
+    folder_view_close(&view);
+    return outcome;
+}
+
 static int run(struct command_call *call)
 {
     const char *folder = call->operands[0];
     struct text why = TEXT_INIT;
-    char *table = find_table(folder, &why);
-    int outcome = table == NULL ? -1 : report_text(table, &call->out, &why);
-    if (outcome == 0)
-        outcome = add_boundaries(folder, &call->out, &why);
+    char *table = find_table(folder, &why), *study = xasprintf("%s/study.ini", folder);
+    int outcome = -1;
+    if (table != NULL)
+        outcome = file_exists(study) ? report_folder(folder, table, &call->out, &why)
+                                     : report_text(table, NULL, &call->out, &why);
     if (outcome != 0)
         log_error("report: %s", text_string(&why));
+    free(study);
     free(table);
     text_release(&why);
     return outcome == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -53,6 +53,23 @@ static int count_places(struct folder_view *view, struct text *why)
     return 0;
 }
 
+static void add_left(struct folder_view *view, const struct plan_run *run)
+{
+    view->left++;
+    if (run->dimension >= 0)
+        view->unfinished[run->role] |= 1u << run->dimension;
+}
+
+static void look_at_searches(struct folder_view *view)
+{
+    const struct probes *probes = &view->probes;
+    for (size_t i = 0; i < view->study.boundary_count * probes->ranks; i++) {
+        uint64_t value, trial;
+        if (boundary_next(&probes->searches[i], &value, &trial))
+            view->unfinished[ROLE_BOUNDARY] |= 1u << probes->searches[i].boundary.dimension;
+    }
+}
+
 static int look(struct folder_view *view, struct text *why)
 {
     const struct results_listener listener = {.run = hear_run, .user = view};
@@ -67,13 +84,14 @@ static int look(struct folder_view *view, struct text *why)
         if (record != NULL && (record->statuses & RUNS_MADE_AGAIN) == 0)
             count(view, record->statuses);
         else
-            view->left++;
+            add_left(view, &run);
     }
     if (view->probes.study == NULL)
         probes_open(&view->probes, &view->study, view->places, NULL);
     probes_resume(&view->probes);
     if (probes_next(&view->probes, &view->done, &run))
         view->left += (size_t)probes_left(&view->probes);
+    look_at_searches(view);
     view->in_use = results_in_use(view->folder);
     if (view->in_use && view->damage.at_end)
         text_clear(&view->damage.reason); /* a run's rows, half written */

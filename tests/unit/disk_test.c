@@ -251,7 +251,7 @@ static void without_locks_it_is_looked_at(void **state)
     disk_arm(&(struct disk_fault){
         .calls = CALL_LOCK | CALL_ASK, .at = 1, .error = ENOLCK, .stays = true});
     if (folder_view_open(&view, NIGHT, &why) != 0 ||
-        report_text(NIGHT "/rows.csv", &report, &why) != 0)
+        report_text(NIGHT "/rows.csv", NULL, &report, &why) != 0)
         fail_msg("%s", text_string(&why));
     assert_true(disk_disarm().fired);
     assert_int_equal(view.made, 3);

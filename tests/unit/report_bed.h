@@ -10,20 +10,22 @@
 #include <cmocka.h>
 
 #include "harness/record/table.h"
+#include "harness/study/plan.h"
 #include "reports/report_text.h"
 #include "tests/unit/folder_bed.h"
 
 #include <string.h>
 
-/* A table under construction, and the card that its next rows are of. */
+/* A table under construction, the card that its next rows are of, and its study. */
 static struct text table;
 static uint64_t capacity;
-static const char *ecc;
+static const char *ecc, *device;
+static const struct report_study *study;
 
 static inline int begin(void **state)
 {
     (void)state;
-    capacity = 85520809984, ecc = NULL;
+    capacity = 85520809984, ecc = device = NULL, study = NULL;
     text_clear(&table);
     table_add_header(&table);
     return 0;
@@ -57,8 +59,8 @@ static inline void add(const struct made *made)
                  {COLUMN_backend, made->backend}, {COLUMN_study, "s"},
                  {COLUMN_workload, "dense"}, {COLUMN_role, "sweep"},
                  {COLUMN_dimension, "batch"}, {COLUMN_run, made->run},
-                 {COLUMN_phase, made->phase}, {COLUMN_phases, made->phases},
-                 {COLUMN_partial, made->partial ? "yes" : NULL}, {COLUMN_ecc, ecc}};
+                 {COLUMN_phase, made->phase}, {COLUMN_phases, made->phases}, {COLUMN_ecc, ecc},
+                 {COLUMN_partial, made->partial ? "yes" : NULL}, {COLUMN_device_name, device}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         row_set_text(&row, texts[i].column, texts[i].value);
     if (row_is_closing(&row))
@@ -103,7 +105,7 @@ static inline char *report(int *outcome)
 {
     struct text out = TEXT_INIT, why = TEXT_INIT;
     assert_int_equal(file_create("rows.csv", table.data, table.length, &why), 0);
-    *outcome = report_text("rows.csv", &out, &why);
+    *outcome = report_text("rows.csv", study, &out, &why);
     unlink("rows.csv");
     text_release(&why);
     return out.length > 0 ? text_detach(&out) : xstrdup("");
