@@ -15,6 +15,21 @@ grep -q '^device_used_before_bytes .* nvml_reserved_bytes not among them' out ||
     fail "device_used_before_bytes is not said to leave the reserve out"
 grep -qE '^allocated_peak_bytes +count +bytes ' out || fail "a unit is missing"
 
+# letters before a value, which keep a spreadsheet from reading it as a number: as the table says
+mv out table
+# shellcheck disable=SC2086
+expect 0 measure --device simulated --capacity 1GiB --workload dense --context 8 --width 64 \
+    $measure_consent -o m.json
+sed -n 's/^\([a-z_]*\) .*  "\([a-z]*-*\)" and .*/\1 \2/p' table >prefixes
+[ "$(wc -l <prefixes)" -eq 7 ] || fail "columns that begin with letters: $(cat prefixes)"
+seen=0
+while read -r column prefix; do
+    grep -q "\"$column\": \"" m.json || continue # of a card
+    seen=$((seen + 1))
+    ! grep "\"$column\": \"" m.json | grep -v "\"$column\": \"$prefix" || fail "$column is no $prefix"
+done <prefixes
+[ "$seen" -eq 5 ] || fail "only $seen columns that begin with letters"
+
 expect 0 columns --json
 sed -n 's/^ *"name": "\(.*\)",*/\1/p' out | head -n "$(wc -l <wanted)" >got
 cmp -s wanted got || fail "columns --json has other columns than the table"
