@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PROCESSES 256
@@ -97,25 +98,36 @@ enum card_state card_settle(struct card *card, struct reading baseline, uint64_t
     return CARD_READY;
 }
 
-void card_look_after(struct card *card)
-{
-    struct nvml_memory after;
-    struct text ignored = TEXT_INIT; /* `lost` keeps what matters */
-    if (card->nvml == NULL)
-        return;
-    if (read_memory(card, &after, &ignored) == 0 && !card->shared) {
-        card->used_after = after.used;
-        card->foreign_after = all_processes(card);
-    }
-    text_release(&ignored);
-}
-
 bool card_differs(struct reading a, struct reading b)
 {
     if (!a.known || !b.known)
         return false;
     return a.value > b.value ? a.value - b.value > CARD_TOLERANCE
                              : b.value - a.value > CARD_TOLERANCE;
+}
+
+static bool holds_more(const struct card *card)
+{
+    return (card_differs(card->before.used, card->used_after) &&
+            card->used_after.value > card->before.used.value) ||
+           (card_differs(card->foreign_before, card->foreign_after) &&
+            card->foreign_after.value > card->foreign_before.value);
+}
+
+void card_look_after(struct card *card, uint64_t patience_ns)
+{
+    const struct timespec glance = {.tv_nsec = GLANCE_NS};
+    uint64_t until = clock_monotonic_ns() + patience_ns;
+    struct nvml_memory after;
+    struct text ignored = TEXT_INIT; /* `lost` keeps what matters */
+    while (card->nvml != NULL && read_memory(card, &after, &ignored) == 0 && !card->shared) {
+        card->used_after = after.used;
+        card->foreign_after = all_processes(card);
+        if (!holds_more(card) || clock_monotonic_ns() >= until)
+            break;
+        nanosleep(&glance, NULL);
+    }
+    text_release(&ignored);
 }
 
 static void add_to(struct reading *sum, uint64_t bytes)

@@ -32,8 +32,10 @@ enum card_state { CARD_READY, CARD_DIRTY, CARD_LOST, CARD_INTERRUPTED };
  * reads the state before the child. A missing baseline is what is read first. */
 enum card_state card_settle(struct card *card, struct reading baseline, uint64_t settle_ns,
                             const struct watch *watch, struct text *why) MUST_CHECK;
-/* Once the child is gone: what others have, whether the card still answers. */
-void card_look_after(struct card *card);
+/* Once the child is gone: what others have, whether the card still answers. A driver may take a
+ * moment to give back what a child had: while more is in use than before, it is looked at
+ * again, for `patience_ns` at most. */
+void card_look_after(struct card *card, uint64_t patience_ns);
 /* Further apart than use may move without anybody having done something; never so when one of
  * them is missing. */
 bool card_differs(struct reading a, struct reading b);

@@ -5,13 +5,18 @@
 #include "harness/launch/shard.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* Of this run and this rank, in every cell. The rows are changed. */
+/* Of this run, this rank and its card, in every cell. The rows are changed. */
 static bool is_of(struct shard *shard, const struct run_facts *facts, uint64_t rank)
 {
     struct row ours = ROW_INIT;
     struct text otherwise = TEXT_INIT;
     bool same = row_count(&shard->rows[shard->count - 1], COLUMN_rank).known;
+    const struct device_list *list = &facts->placement->list;
+    const char *uuid = row_text(&shard->rows[shard->count - 1], COLUMN_device_uuid);
+    if (list->count > 0 && (uuid == NULL || strcmp(uuid, list->devices[rank].uuid) != 0))
+        same = false; /* of a card that is not this study's any more */
     plan_describe_study(facts->study, &ours);
     row_set_count(&ours, COLUMN_rank, rank);
     for (size_t i = 0; i < shard->count; i++)
@@ -27,23 +32,23 @@ static bool is_to_be_made_again(const struct row *closing, uint32_t retry)
     return ((retry | 1u << STATUS_stopped) >> row_status(closing) & 1u) != 0;
 }
 
-static int all_whole(const struct run_facts *facts, uint32_t retry, bool *whole,
-                     struct text *why)
+/* A shard that cannot be read is not whole: its run is made again. */
+static bool all_whole(const struct run_facts *facts, uint32_t retry)
 {
-    *whole = true;
-    for (uint64_t rank = 0; *whole && rank < facts->placement->ranks; rank++) {
+    bool whole = true;
+    struct text ignored = TEXT_INIT;
+    for (uint64_t rank = 0; whole && rank < facts->placement->ranks; rank++) {
         struct shard shard;
         char *path = shard_path(facts->run_folder, rank);
-        int result = file_exists(path) ? shard_read(path, &shard, why) : 1;
+        bool read = file_exists(path) && shard_read(path, &shard, &ignored) == 0;
         free(path);
-        if (result < 0)
-            return -1;
-        *whole = result == 0 && shard.complete && is_of(&shard, facts, rank) &&
-                 !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
-        if (result == 0)
+        whole = read && shard.complete && is_of(&shard, facts, rank) &&
+                !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
+        if (read)
             shard_release(&shard);
     }
-    return 0;
+    text_release(&ignored);
+    return whole;
 }
 
 int driver_import(struct driver *driver, const struct plan_run *run, uint64_t order,
@@ -59,9 +64,7 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
                                     .run_folder = run_folder,
                                     .live_folder = run_folder,
                                     .end = &end};
-    bool whole = false;
-    if (all_whole(&facts, retry, &whole, why) != 0)
-        return -1;
+    bool whole = all_whole(&facts, retry);
     if (!whole)
         return 0;
     struct run_rows made = {.rows = NULL};

@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define LIBRARIES_MOST                                                                         \
+    ((uint64_t)4 << 30) /* bytes; a context with cuBLAS takes less than 1 GiB */
+
 static void say(struct reading was, struct reading is, const char *when, struct text *what)
 {
     text_addf(what, "%" PRIu64 " bytes, %" PRIu64 " %s", was.value, is.value, when);
@@ -61,13 +64,22 @@ static struct reading beside_at_refusal(const struct row *row, struct reading ca
                   row_count(row, COLUMN_reserved_peak_bytes));
 }
 
+/* Until its libraries are loaded nobody knows what is the child's own: only what no context and
+ * no library takes is surely another's. */
+static bool is_beyond_libraries(struct reading before, struct reading now)
+{
+    return before.known && now.known && now.value > before.value + LIBRARIES_MOST;
+}
+
 static bool is_libraries(const struct row *row)
 {
     const char *phase = row_text(row, COLUMN_phase);
     return phase != NULL && strcmp(phase, "libraries") == 0;
 }
 
-static bool moved_beside_child(const struct phase_record *record, struct text *what)
+/* `before`: in use before a child of which it is known what it loads; else missing. */
+static bool moved_beside_child(struct reading before, const struct phase_record *record,
+                               struct text *what)
 {
     struct reading was = reading_missing();
     struct reading capacity = row_count(&record->hello, COLUMN_device_capacity_bytes);
@@ -75,6 +87,11 @@ static bool moved_beside_child(const struct phase_record *record, struct text *w
         const struct row *row = &record->rows[i];
         struct reading refused = beside_at_refusal(row, capacity);
         const struct reading now[] = {beside_at_start(row), beside_at_end(row)};
+        struct reading most = reading_max(refused, reading_max(now[0], now[1]));
+        if (!was.known && is_beyond_libraries(before, most)) {
+            say(before, most, "beside the child", what);
+            return true;
+        }
         for (size_t j = 0; j < 2; j++)
             if (card_differs(was, now[j])) {
                 say(was, now[j], row_text(row, COLUMN_phase), what);
@@ -95,6 +112,9 @@ bool neighbour_moved(const struct card *card, const struct sampler *sampler,
 {
     if (card->nvml == NULL || card->shared)
         return false;
+    const char *framework = row_text(&record->hello, COLUMN_framework);
+    bool ours = framework != NULL && strcmp(framework, "highwater") == 0;
+    struct reading before = ours ? card->before.used : reading_missing();
     return moved_after(card, what) || moved_in_samples(card, sampler, what) ||
-           moved_beside_child(record, what);
+           moved_beside_child(before, record, what);
 }

@@ -3,7 +3,8 @@
  *
  *   the card before the child and after it: its use, and that of the processes it lists;
  *   the samples: what others held while the child ran (where the driver tells processes);
- *   the child: what the device has in use beside the child's own reserved bytes stays as it was
+ *   the child: a built-in workload takes at most a few GiB until its libraries are loaded;
+ *   then what the device has in use beside the child's own reserved bytes stays as it was
  *   at the end of its phase `libraries`. At a refusal too, where reserved is not more than its
  *   peak: what is in use beyond both was taken by others, however short a time they had it.
  */

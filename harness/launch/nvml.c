@@ -237,12 +237,13 @@ int nvml_read_memory(struct nvml *nvml, const struct nvml_device *device,
     if (nvml->call.memory_v2 != NULL &&
         nvml->call.memory_v2(device->handle, &second) == NVML_OK) {
         /* Drivers differ in whether `used` holds the reserve; the other three agree. */
-        unsigned long long kept = second.reserved + second.free;
+        bool sane =
+            second.reserved <= second.total && second.free <= second.total - second.reserved;
         memory->total = reading_of(second.total);
-        memory->reserved = reading_of(second.reserved);
+        memory->reserved = sane ? reading_of(second.reserved) : reading_missing();
         memory->free = reading_of(second.free);
         memory->used =
-            second.total >= kept ? reading_of(second.total - kept) : reading_of(second.used);
+            reading_of(sane ? second.total - second.reserved - second.free : second.used);
         return 0;
     }
     struct abi_memory first = {.total = 0};

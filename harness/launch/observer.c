@@ -10,6 +10,7 @@
 
 #define PATIENCE_NS 1500000000u /* for a killed tree to be gone */
 #define HURRY_NS 400000000u     /* the same when the launcher is about to kill us too */
+#define RETURN_NS 1000000000u   /* for a card to have a dead child's memory back */
 #define GRACE_NS 2000000000u    /* for a child whose peer has failed to end by itself */
 
 /* --- before the child -----------------------------------------------------------------------
@@ -206,7 +207,7 @@ static int run_child(struct observer *observer, struct child *child, struct text
     oomkill_follow(&oomkill, child->pid);
     enum ended_by by = watch_child(observer, child, &sampler, &oomkill);
     child_end(child, by != ENDED_BY_ITSELF, by == ENDED_BY_STOP ? HURRY_NS : PATIENCE_NS, &end);
-    card_look_after(&observer->card);
+    card_look_after(&observer->card, by == ENDED_BY_STOP ? 0 : RETURN_NS);
     const struct ending ending = {.by = by,
                                   .reaped = end.reaped,
                                   .wait_status = end.status,

@@ -6,7 +6,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#define ATTEMPTS 3                           /* for a card to answer, */
+#define PAUSE_NS 100000000u                  /* with this between them */
 #define ASSUMED_OVERHEAD (UINT64_C(1) << 30) /* of context and libraries on a real card */
 
 /* --- what the workload program can do -------------------------------------------------------
@@ -245,7 +248,7 @@ void placement_close(struct placement *placement)
     *placement = (struct placement){.nvml = NULL};
 }
 
-int placement_check(struct placement *placement, struct text *why)
+static int check_once(const struct placement *placement, struct text *why)
 {
     for (size_t rank = 0; placement->nvml != NULL && rank < placement->ranks; rank++) {
         const struct nvml_device *device = &placement->list.devices[rank];
@@ -257,6 +260,21 @@ int placement_check(struct placement *placement, struct text *why)
             return -1;
     }
     return 0;
+}
+
+/* A busy driver may fail to answer once: a card is lost when it does not answer again. */
+int placement_check(struct placement *placement, struct text *why)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    struct text ignored = TEXT_INIT;
+    int result = -1;
+    for (int attempt = 1; result != 0 && attempt < ATTEMPTS; attempt++) {
+        result = check_once(placement, &ignored);
+        if (result != 0)
+            nanosleep(&pause, NULL);
+    }
+    text_release(&ignored);
+    return result == 0 ? 0 : check_once(placement, why);
 }
 
 static void add_entry(struct text *list, uint64_t rank, struct reading bytes)

@@ -117,6 +117,7 @@ static int live(int *argc, char ***argv, struct observer *observer, struct text 
 {
     if (join(argc, argv, observer, why) != 0)
         return 1;
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* we still end our child's tree */
     int prepared = observer_prepare(observer, why);
     if (prepared != 0 || meet(observer->watch) != 0) {
         if (prepared >= 0)
@@ -142,8 +143,9 @@ int rank_main(int argc, char **argv, struct text *why)
     struct rank_setting setting;
     struct watch watch;
     int child = 0, result = 1;
-    /* A launcher that dies must not leave us behind; we still end our child's tree. */
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* A launcher that dies must not leave us behind. While MPI starts nobody reads our signals,
+     * and without the launcher it would wait for ever. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     process_become_reaper();
     if (rank_setting_read(argc, argv, &setting, &child, why) != 0)
         return 1;

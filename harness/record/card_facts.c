@@ -7,9 +7,13 @@ static const struct {
     enum column column;
     uint64_t slack;
 } card_columns[] = {
-    {COLUMN_device_uuid, 0}, {COLUMN_device_capacity_bytes, 0},
-    {COLUMN_nvml_reserved_bytes, 64u << 20}, {COLUMN_ecc, 0},
-    {COLUMN_mig, 0}, {COLUMN_driver_version, 0},
+    {COLUMN_device_uuid, 0},
+    {COLUMN_device_capacity_bytes, 0},
+    {COLUMN_nvml_reserved_bytes, 64u << 20},
+    {COLUMN_ecc, 0},
+    {COLUMN_mig, 0},
+    {COLUMN_driver_version, 0},
+    {COLUMN_device_used_before_bytes, 64u << 20}, /* what others hold of it for good */
 };
 #define CARD_COLUMNS (sizeof card_columns / sizeof *card_columns)
 
@@ -45,8 +49,11 @@ bool card_facts_take(struct card_facts *facts, const struct row *closing,
 {
     struct text said = TEXT_INIT;
     struct row news = ROW_INIT; /* borrowed cells */
+    bool settled = row_status(closing) != STATUS_dirty;
     for (size_t i = 0; i < CARD_COLUMNS; i++) {
         enum column column = card_columns[i].column;
+        if (column == COLUMN_device_used_before_bytes && !settled)
+            continue;
         bool same = is_same(&facts->known, closing, column, card_columns[i].slack);
         if (!same) {
             say(&facts->known, closing, column, &said);

@@ -1,6 +1,6 @@
 /* card_facts: what rows say of the card that a rank ran on, and whether it is another by now:
- * a different device, capacity, reserve, ECC, MIG or driver. Runs before and after that are not
- * to be compared.
+ * a different device, capacity, reserve, ECC, MIG or driver, or another use of it before the
+ * run by others. Runs before and after that are not to be compared.
  */
 #ifndef HIGHWATER_RECORD_CARD_FACTS_H
 #define HIGHWATER_RECORD_CARD_FACTS_H

@@ -132,6 +132,75 @@ code_is 3
 rows_match "^dirty\\|\\|\\|use of the card by others moved during the run: $gib bytes, \
 $((61 * gib - 30 * gib)) when it was refused" status,fits,foreign_end_bytes,warning phase=run
 
+# --- a driver that lists a dead child a moment longer: an honest refusal stays one ---
+machine
+cat > child.sh <<EOF
+$speak
+hello
+begin context
+take 4026001 $((30 * gib))
+line 'fail\tstatus=oom\tphase=context\terror=refused\trefused_by=device\trefused_bytes=4096'
+exit 3
+EOF
+{
+    until grep -q 'process 0 4026001' machine; do sleep 0.05; done
+    sleep 0.5
+    machine
+} &
+sweep one.ini slow
+wait
+code_is 3
+rows_are 'oom|no|device|' status,fits,refused_by,warning phase=run
+
+# --- one call that fails between two runs is no loss of the card ---
+machine
+cat > child.sh <<EOF
+$speak
+all
+bye
+EOF
+mkdir busy
+cat > busy/mpirun <<EOF
+#!/bin/sh
+"$(command -v mpirun)" "\$@"
+code=\$?
+case "\$*" in
+*--batch=2*)
+    echo 'fail 10' >> "$PWD/machine" ;;
+esac
+exit \$code
+EOF
+chmod +x busy/mpirun
+{
+    until grep -q '^fail' machine; do sleep 0.01; done
+    sleep 0.1
+    machine
+} &
+PATH=$PWD/busy:$PATH sweep s.ini busy-driver
+wait
+code_is 0
+rows_match '^ok$' status phase=run
+[ "$(cells run phase=run | wc -l)" = 4 ] || fail "the night ended with one failed call"
+
+# --- rows that were not written yet are of the card that they were made on ---
+machine
+cuda_study any.ini '[sweep batch]' 'values = 1, 2, 3, 4'
+CUDA_VISIBLE_DEVICES=GPU-aaaa1111-0 sweep any.ini other --keep-runs
+code_is 0
+head -n 1 other/rows.csv > header
+cp header other/rows.csv
+CUDA_VISIBLE_DEVICES=GPU-bbbb2222-0 sweep any.ini other --resume
+code_is 0
+rows_match '^GPU-bbbb2222-0\|Fast$' device_uuid,device_name phase=run
+# What cannot be read is made again.
+cp header other/rows.csv
+rm -rf other/runs/r-batch-1-t1
+mkdir other/runs/r-batch-1-t1
+mkfifo other/runs/r-batch-1-t1/shard.0
+CUDA_VISIBLE_DEVICES=GPU-bbbb2222-0 sweep any.ini other --resume
+code_is 0
+[ "$(cells run phase=run status=ok | sort -u | wc -l)" = 4 ] || fail "not every run is there"
+
 # --- samples: of a phase are those that were taken while it ran ---
 # The page still names the phase when it has failed and the process is leaving.
 machine
@@ -177,7 +246,7 @@ code_is 0
 rows_are "r-boundary-batch-8-t1|$((80 * gib))
 r-boundary-batch-8-t2|$((79 * gib))
 r-boundary-batch-8-t3|$((79 * gib))" run,device_capacity_bytes phase=run
-said 'fits 8 \(2 of 2 runs\), the largest value asked for; since the card changed \(1 times\)'
+said 'fits 8 \(2 of 2 runs\), the largest value asked for; since the card changed \(1 time\)'
 grep -q "the card of rank 0 changed: device_capacity_bytes $((80 * gib)) is now $((79 * gib))" \
     split/events.log || fail "events.log does not tell"
 sweep boundary.ini split --set 'boundary batch.confirm=2' --resume

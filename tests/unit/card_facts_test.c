@@ -57,6 +57,26 @@ static void each_fact_counts(void **state)
     card_facts_release(&facts);
 }
 
+/* Somebody who came for good between two nights; not one whom the card was dirty of. */
+static void what_others_hold_for_good(void **state)
+{
+    (void)state;
+    struct card_facts facts = {.known = ROW_INIT};
+    struct row row = ROW_INIT;
+    row_set_count(&row, COLUMN_device_used_before_bytes, GIB);
+    shows(&facts, &row, "");
+    row_set_count(&row, COLUMN_device_used_before_bytes, GIB + 64 * MIB);
+    shows(&facts, &row, "");
+    row_set_count(&row, COLUMN_device_used_before_bytes, 60 * GIB);
+    row_set_status(&row, STATUS_dirty);
+    shows(&facts, &row, "");
+    row_set_status(&row, STATUS_ok);
+    shows(&facts, &row, "device_used_before_bytes 1073741824 is now 64424509440");
+    shows(&facts, &row, "");
+    row_release(&row);
+    card_facts_release(&facts);
+}
+
 /* A rank that said nothing is no change, and what was known before it still is. */
 static void silence_is_no_change(void **state)
 {
@@ -102,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_fact_counts),
         cmocka_unit_test(silence_is_no_change),
+        cmocka_unit_test(what_others_hold_for_good),
         cmocka_unit_test(the_reserve_may_move_a_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,13 +118,13 @@ static void seen_by_the_child(void **state)
     tell(&told);
     assert_false(moved(&quiet, &no_samples, &told.record, ""));
     end(&told.rows[2], 30 * GIB, BESIDE + 30 * GIB);
-    assert_true(moved(&quiet, &no_samples, &told.record,
-                      "623706112 bytes, 32835960832 cold_forward"));
+    assert_true(
+        moved(&quiet, &no_samples, &told.record, "623706112 bytes, 32835960832 cold_forward"));
     row_clear(&told.rows[2], COLUMN_reserved_end_bytes); /* an allocator without a cache */
     assert_false(moved(&quiet, &no_samples, &told.record, ""));
     end(&told.rows[2], 30 * GIB, BESIDE - CARD_TOLERANCE - 1);
-    assert_true(moved(&quiet, &no_samples, &told.record,
-                      "623706112 bytes, 556597247 cold_forward"));
+    assert_true(
+        moved(&quiet, &no_samples, &told.record, "623706112 bytes, 556597247 cold_forward"));
     row_set_text(&told.rows[0], COLUMN_phase, "imports"); /* nobody knows when it is done */
     assert_false(moved(&quiet, &no_samples, &told.record, ""));
     untell(&told);
@@ -147,6 +147,36 @@ static void refused_beside_a_neighbour(void **state)
     untell(&told);
 }
 
+/* From before the context to the refusal, where processes are not told. */
+static void there_before_the_libraries(void **state)
+{
+    (void)state;
+    struct told told;
+    struct card card = quiet;
+    card.before.used = reading_of(GIB / 4);
+    tell(&told);
+    row_set_text(&told.record.hello, COLUMN_framework, "highwater");
+    assert_false(moved(&card, &no_samples, &told.record, ""));
+    end(&told.rows[0], GIB, 60 * GIB + BESIDE);
+    assert_true(moved(&card, &no_samples, &told.record,
+                      "268435456 bytes, 65048215552 beside the child"));
+    row_set_text(&told.record.hello, COLUMN_framework, "torch"); /* may load what it likes */
+    told.record.count = 1;
+    assert_false(moved(&card, &no_samples, &told.record, ""));
+    row_set_text(&told.record.hello, COLUMN_framework, "highwater");
+    untell(&told);
+
+    tell(&told); /* refused while the libraries are loaded */
+    row_set_text(&told.record.hello, COLUMN_framework, "highwater");
+    row_clear(&told.rows[0], COLUMN_reserved_end_bytes);
+    row_set_count(&told.rows[0], COLUMN_reserved_peak_bytes, 0);
+    row_set_count(&told.rows[0], COLUMN_free_bytes_at_failure, CAPACITY - 79 * GIB);
+    told.record.count = 1;
+    assert_true(moved(&card, &no_samples, &told.record,
+                      "268435456 bytes, 84825604096 beside the child"));
+    untell(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +184,7 @@ int main(void)
         cmocka_unit_test(taken_and_given_back_between_two_looks),
         cmocka_unit_test(seen_by_the_child),
         cmocka_unit_test(refused_beside_a_neighbour),
+        cmocka_unit_test(there_before_the_libraries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
