@@ -9,6 +9,19 @@
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=quickstart
+usage="usage: sh sweeps/quickstart.sh
+
+Installs what is missing, builds, runs sweeps/quickstart.ini on the GPU, or without one on a
+simulated device, and prints what fits. It takes no arguments; the steps by hand are in README.md."
+case $# in
+0) ;;
+*)
+    [ $# -gt 1 ] || case $1 in -h | --help) echo "$usage" && exit 0 ;; esac
+    echo "$program: unknown argument: $*
+$usage" >&2
+    exit 1
+    ;;
+esac
 . "$top/tests/setup.sh"
 
 # A results folder is never reused: the first name that is free.

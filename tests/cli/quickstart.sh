@@ -19,12 +19,29 @@ source_copy() { # a copy that sees neither this build nor this machine's device 
         "$HIGHWATER_SOURCE/tests/setup.sh" >copy/tests/setup.sh
     cp "$HIGHWATER_SOURCE/sweeps/quickstart.sh" "$HIGHWATER_SOURCE/sweeps/quickstart.ini" copy/sweeps/
 }
-quickstart() { # CODE
+quickstart() { # CODE ARGUMENT…
+    wanted=$1
+    shift
     code=0
-    PATH="$PWD/fake" sh copy/sweeps/quickstart.sh >out 2>err || code=$?
-    [ "$code" -eq "$1" ] || { cat out; fail "quickstart: exit code $code, not $1"; }
+    PATH="$PWD/fake" sh copy/sweeps/quickstart.sh "$@" >out 2>err || code=$?
+    [ "$code" -eq "$wanted" ] || { cat out; fail "quickstart: exit code $code, not $wanted"; }
 }
 source_copy
+
+# arguments are not ignored: nothing is installed, built or run
+for help in -h --help; do
+    quickstart 0 $help
+    has out 'usage: sh sweeps/quickstart.sh'
+    is_empty err
+done
+for arguments in --hepl 'x' '--help x'; do
+    # shellcheck disable=SC2086
+    quickstart 1 $arguments
+    is_empty out
+    has err "quickstart: unknown argument: $arguments"
+    has err 'usage: sh sweeps/quickstart.sh'
+done
+[ ! -e copy/build ] && [ ! -e copy/results ] || fail "something was created"
 
 # packages are missing and there is no right to install them: the exact command, and exit 1
 stand_in id <<'SH'
