@@ -3,9 +3,29 @@
 #include "harness/study/until.h"
 #include "harness/base/units.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int check_point(const struct study *study, const struct point *point, struct text *why)
 {
     return study->workload->check ? study->workload->check(point, study->options, why) : 0;
+}
+
+/* The workload's own keys by themselves: what is wrong with one is said of it, once. */
+static bool check_options(const struct document *document, const struct study *study,
+                          struct complaints *complaints)
+{
+    const struct workload *workload = study->workload;
+    struct text why = TEXT_INIT;
+    bool good = !workload->check_options || workload->check_options(study->options, &why) == 0;
+    if (!good) {
+        char *key = xstrndup(text_string(&why), strcspn(text_string(&why), ":"));
+        complain(complaints, document_line(document, workload->name, key), "%s",
+                 text_string(&why));
+        free(key);
+    }
+    text_release(&why);
+    return good;
 }
 
 /* Was anything wrong inside the section of this name? A point made of refused values would only
@@ -125,7 +145,8 @@ void study_check_points(const struct document *document, const struct study *stu
     check_schedule(document, study, complaints);
     check_amount(document, study, complaints);
     if (!study->workload || is_spoiled(document, complaints, "point") ||
-        is_spoiled(document, complaints, study->workload->name))
+        is_spoiled(document, complaints, study->workload->name) ||
+        !check_options(document, study, complaints))
         return;
     check_inputs(document, study, complaints);
     for (size_t i = 0; i < study->sweep_count; i++)

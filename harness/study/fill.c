@@ -28,6 +28,9 @@ static const char *elsewhere(const char *key)
     for (const struct study_table *table = study_tables; table->section; table++)
         if (find_exact(table->options, key))
             return table->section;
+    for (size_t i = 0; workloads[i]; i++)
+        if (find_exact(workloads[i]->options, key))
+            return workloads[i]->name;
     return NULL;
 }
 

@@ -274,6 +274,7 @@ const struct workload workload_decoder = {
     .phases = phases,
     .options = decoder_options,
     .options_size = sizeof(struct decoder_options),
+    .check_options = decoder_check_options,
     .check = decoder_check,
     .look = decoder_look,
     .fixed = decoder_fixed,

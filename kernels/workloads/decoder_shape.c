@@ -212,6 +212,21 @@ static int check_fixed(const struct point *point, const struct decoder_options *
     return 0;
 }
 
+int decoder_check_options(const void *options, struct text *why)
+{
+    const struct decoder_options *of = options;
+    struct model_config shape;
+    struct text reason = TEXT_INIT;
+    int result = decoder_has_model(of) ? check_model_alone(of, why) : 0;
+    if (result == 0 && decoder_has_model(of) &&
+        model_config_read(of->model, &shape, &reason) != 0) {
+        text_addf(why, "model: %s", text_string(&reason));
+        result = -1;
+    }
+    text_release(&reason);
+    return result;
+}
+
 int decoder_check(const struct point *point, const void *options, struct text *why)
 {
     struct model_config shape;

@@ -22,6 +22,8 @@ struct workload {
     const char *const *phases;    /* every phase's name, in order; NULL-terminated */
     const struct option *options; /* its own section's keys; NULL: none */
     size_t options_size;
+    /* Checks the options before any point; -1: "KEY: reason". NULL: nothing to check. */
+    int (*check_options)(const void *options, struct text *why);
     /* Checks the point and options together; -1: reason. */
     int (*check)(const struct point *point, const void *options, struct text *why);
     /* Looks at the files that the options name, as a run will find them. Appends to `notes`,

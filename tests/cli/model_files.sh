@@ -65,6 +65,14 @@ has err "layers: width 64, 2 layers, 4 heads and 1 key-value heads of 64, interm
 expect 0 measure --device simulated --capacity 1GiB $point $measure_consent -o whole.json
 has err "decoder of m: "
 
+# a folder without config.json, or a key that the model decides: said of that key, and only there
+for wrong in 'model=nowhere: model: cannot open nowhere/config.json' \
+    'heads=3: heads: the model.s folder decides it'; do
+    expect 1 plan study.ini --set "decoder.${wrong%%:*}"
+    grep -q "^highwater: --set decoder.$wrong" err || fail "it does not say $wrong: $(cat err)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "more than one line: $(cat err)"
+done
+
 # warned WORDS…: it runs, and plan, sweep and rows say these
 warned() {
     expect 0 plan study.ini

@@ -36,6 +36,13 @@ for command in plan sweep; do
     [ "$(ls | tr '\n' ' ')" = "bad.ini wanted " ] || fail "$command: left $(ls)"
 done
 
+# a key of another workload is known, wherever it stands
+code=0
+"$highwater" plan bad.ini --set point.kv_layout=grow >out 2>err || code=$?
+grep -q ' --set point.kv_layout=grow: unknown key .* in \[point\]; it belongs in \[decoder\]$' err ||
+    fail "kv_layout: $(cat err)"
+rm out err
+
 # overrides are named as such, and repair what the file has wrong
 code=0
 "$highwater" plan bad.ini --set study.trials=1 --set device.capacity=80Gib >out 2>err || code=$?
