@@ -21,8 +21,9 @@ int resume_retry_words(const char *words, uint32_t *statuses, struct text *why)
             for (int i = 0; i < STATUSES; i++)
                 names[i] = status_facts[i].name;
             const char *nearest = text_nearest(word, names);
-            text_addf(why, "retry: \"%s\" is no status%s%s", word,
-                      nearest ? "; did you mean " : "", nearest ? nearest : "");
+            text_addf(why, "retry: \"%s\" is no status", word);
+            if (nearest)
+                text_addf(why, "; did you mean \"%s\"?", nearest);
         }
         free(word);
         if (status < 0)

@@ -105,7 +105,7 @@ static int say_resumed(struct sweep *sweep, struct text *why)
         char *path = xasprintf("%s/study.ini", sweep->results.folder);
         int result = file_replace(path, text_string(frozen), frozen->length, why);
         free(path);
-        if (result != 0 || sweep_tell(sweep, why, "the study has grown: %s",
+        if (result != 0 || sweep_tell(sweep, why, "the study has changed, its rows stay: %s",
                                       text_string(&resume->changes)) != 0)
             return -1;
     }

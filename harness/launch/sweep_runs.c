@@ -170,6 +170,15 @@ static enum sweep_outcome from_signal(int signal)
     return signal == SIGHUP ? SWEEP_SIGHUP : signal == SIGTERM ? SWEEP_SIGTERM : SWEEP_SIGINT;
 }
 
+static int note_signal(struct sweep *sweep, struct text *why, int signal)
+{
+    const char *name = sigabbrev_np(signal);
+    char *by = xasprintf("by signal %d (SIG%s)", signal, name ? name : "?");
+    int result = note(sweep, why, "interrupted", by);
+    free(by);
+    return result;
+}
+
 static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run,
                                  const char *folder, struct text *why)
 {
@@ -186,7 +195,7 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
         run_rows_release(&rows);
         break;
     case RUN_INTERRUPTED:
-        if (note(sweep, why, "interrupted", strsignal(signal)) == 0)
+        if (note_signal(sweep, why, signal) == 0)
             outcome = from_signal(signal);
         break;
     case RUN_FAILED:

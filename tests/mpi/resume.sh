@@ -110,7 +110,7 @@ rows_are '4
 5' order phase=run order!=1 order!=2 order!=3
 sweep two.ini slow --set study.timeout=2s --resume --retry timout
 code_is 1
-said 'did you mean timeout'
+said 'retry: "timout" is no status; did you mean "timeout"[?]'
 unset HIGHWATER_TEST_CHILD
 
 # --- until: no further run is started ---

@@ -53,7 +53,8 @@ for signal in INT TERM HUP; do
     begin "driver-$signal"
     kill -$signal "$driver"
     case $signal in INT) finish 130 ;; TERM) finish 143 ;; HUP) finish 129 ;; esac
-    grep -q interrupted "driver-$signal/events.log" || fail "events.log does not tell"
+    grep -q "interrupted by signal [0-9]* (SIG$signal)\$" \
+        "driver-$signal/events.log" || fail "events.log: $(cat "driver-$signal/events.log")"
     tail -n 1 "driver-$signal.err" | grep -q \
         '; interrupted: 2 runs are left, the same command with --resume goes on$' ||
         fail "the last line does not tell: $(tail -n 1 "driver-$signal.err")"

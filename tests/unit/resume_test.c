@@ -245,7 +245,7 @@ static void goes_on_with_its_own(void **state)
     assert_int_equal(swept.outcome, SWEEP_DONE);
     forget(&swept);
     ends(rest, "own", RESUME, SWEEP_DONE, 0, "nothing to do");
-    ends(grown, "own", RESUME, SWEEP_DONE, 22, "the study has grown");
+    ends(grown, "own", RESUME, SWEEP_DONE, 22, "the study has changed, its rows stay");
     ends(grown, "own", RESUME, SWEEP_DONE, 0, "nothing to do");
 }
 
