@@ -106,6 +106,12 @@ static int all_given(const struct command_call *call, const char *const *names,
     return missing && present ? -1 : present != NULL;
 }
 
+/* "32 layers", "1 layer" */
+static void add_factor(struct text *out, const char *before, uint64_t count, const char *what)
+{
+    text_addf(out, "%s%" PRIu64 " %s%s", before, count, what, count == 1 ? "" : "s");
+}
+
 static int weights(const struct command_call *call, struct estimate *estimate, struct text *why)
 {
     static const char *const names[] = {"parameters", "bits", NULL};
@@ -120,8 +126,8 @@ static int weights(const struct command_call *call, struct estimate *estimate, s
         add_figure(estimate, "weights", bytes, "computed",
                    "scales and zero points of quantised formats, buffers, activations, "
                    "gradients, optimizer state, the allocator's rounding");
-    text_addf(&figure->from, "%" PRIu64 " parameters x %" PRIu64 " bits", numbers->parameters,
-              numbers->bits);
+    add_factor(&figure->from, "", numbers->parameters, "parameter");
+    add_factor(&figure->from, " x ", numbers->bits, "bit");
     return 0;
 }
 
@@ -180,11 +186,15 @@ static int cache(const struct command_call *call, struct estimate *estimate, str
     struct figure *figure =
         add_figure(estimate, "kv_cache", bytes, "computed", without(numbers));
     const struct estimate_cache *of = &numbers->cache;
-    text_addf(&figure->from,
-              "2 (key, value) x %" PRIu64 " layers x %" PRIu64 " KV heads%s x %" PRIu64
-              " x %" PRIu64 " tokens%s x %" PRIu64 " sequences x %" PRIu64 " bits",
-              of->layers, of->kv_heads, own ? "" : " (kv-heads not given: as many as heads)",
-              of->head_dim, kept, kept_because(of, kept), of->sequences, of->bits);
+    struct text *from = &figure->from;
+    add_factor(from, "2 (key, value) x ", of->layers, "layer");
+    add_factor(from, " x ", of->kv_heads, "KV head");
+    text_addf(from, "%s x %" PRIu64, own ? "" : " (kv-heads not given: as many as heads)",
+              of->head_dim);
+    add_factor(from, " x ", kept, "token");
+    text_add(from, kept_because(of, kept));
+    add_factor(from, " x ", of->sequences, "sequence");
+    add_factor(from, " x ", of->bits, "bit");
     return 0;
 }
 

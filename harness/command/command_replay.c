@@ -195,15 +195,16 @@ static void tell_refusals(const struct replay_result *result)
     struct text size = TEXT_INIT;
     text_add_size(&size, result->refusal.bytes);
     if (result->refusals)
-        log_note("%" PRIu64 " requests were refused that the recording has granted, first at "
-                 "line %" PRIu64 ": %s, by the %s; their blocks are left out",
-                 result->refusals, result->first_refusal, text_string(&size),
-                 result->refusal.by);
+        log_note("%" PRIu64 " request%s refused that the recording has granted, first at "
+                 "line %" PRIu64 ": %s, by the %s; %s left out",
+                 result->refusals, result->refusals == 1 ? " was" : "s were",
+                 result->first_refusal, text_string(&size), result->refusal.by,
+                 result->refusals == 1 ? "its block is" : "their blocks are");
     text_release(&size);
     if (result->served)
         log_note("%" PRIu64
-                 " requests that the recording shows refused found a free block here",
-                 result->served);
+                 " request%s that the recording shows refused found a free block here",
+                 result->served, result->served == 1 ? "" : "s");
 }
 
 /* The recording's own addresses and segment events, and the expected figures. */
@@ -262,9 +263,10 @@ static void tell_left_out(const struct trace *trace)
         }
     if (count) {
         text_add_size(&size, trace->events[first].bytes);
-        log_note("%" PRIu64 " requests that the recording shows refused are left out, first at "
+        log_note("%" PRIu64 " request%s that the recording shows refused %s left out, first at "
                  "line %" PRIu64 ": %s",
-                 count, first + 2, text_string(&size));
+                 count, count == 1 ? "" : "s", count == 1 ? "is" : "are", first + 2,
+                 text_string(&size));
     }
     text_release(&size);
 }

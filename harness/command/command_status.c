@@ -12,7 +12,7 @@ static void print_text(const struct folder_view *view, struct text *out)
 {
     text_addf(out, "%s on %s: %s\n", view->study.name, backend_names[view->study.backend],
               view->in_use ? text_string(&view->user) : "nobody is at work");
-    text_addf(out, "%zu runs done, %s%zu left\n", view->made,
+    text_addf(out, "%zu run%s done, %s%zu left\n", view->made, view->made == 1 ? "" : "s",
               view->study.boundary_count > 0 && view->left > 0 ? "about " : "", view->left);
     text_addf(out, "%zu fitted, %zu failed, %zu skipped\n", view->fitted, view->failed,
               view->skipped);

@@ -33,7 +33,7 @@ static void add_misfits(const struct plan_view *view, struct text *out)
     bool judged = plan_view_is_judged(view);
     text_add(out, "predicted not to fit: ");
     if (judged || misfits > 0)
-        text_addf(out, "%zu of %zu points%s\n", misfits, points,
+        text_addf(out, "%zu of %zu point%s%s\n", misfits, points, points == 1 ? "" : "s",
                   judged ? "" : ", the others not judged");
     else
         text_add(out, "not judged\n");
@@ -84,12 +84,13 @@ static void add_head(const struct plan_view *view, struct text *out)
     if (view->notes.length)
         text_addf(out, "%s\n", text_string(&view->notes));
     add_cards(view, out);
-    const char *points =
-        study->phases == PHASES_BOTH ? "points (split and whole count as two)" : "points";
+    size_t points = view->forecast.point_count;
     if (view->plan.count > 0 || study->boundary_count == 0)
-        text_addf(out, "%zu runs of %zu %s, %" PRIu64 " trial%s each\n", view->plan.count,
-                  view->forecast.point_count, points, study->trials,
-                  study->trials == 1 ? "" : "s");
+        text_addf(out, "%zu run%s of %zu point%s%s, %" PRIu64 " trial%s each\n",
+                  view->plan.count, view->plan.count == 1 ? "" : "s", points,
+                  points == 1 ? "" : "s",
+                  study->phases == PHASES_BOTH ? " (split and whole count as two)" : "",
+                  study->trials, study->trials == 1 ? "" : "s");
     if (study->placement == PLACEMENT_ALONE)
         text_addf(out, "placement alone: a run of its own on each of %" PRIu64 " device%s%s\n",
                   view->forecast.ranks, view->forecast.ranks == 1 ? "" : "s",

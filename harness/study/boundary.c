@@ -287,8 +287,8 @@ void boundary_add_text(const struct boundary_search *search, struct text *out)
     struct boundary_answer answer;
     boundary_answer(search, &answer);
     if (answer.fits.known)
-        text_addf(out, "fits %" PRIu64 " (%" PRIu64 " of %" PRIu64 " runs)", answer.fits.value,
-                  answer.fits_runs, answer.fits_runs);
+        text_addf(out, "fits %" PRIu64 " (%" PRIu64 " of %" PRIu64 " run%s)", answer.fits.value,
+                  answer.fits_runs, answer.fits_runs, answer.fits_runs == 1 ? "" : "s");
     else
         text_add(out, answer.none ? "nothing fits" : "no fit seen");
     if (answer.fails.known)
@@ -302,8 +302,8 @@ void boundary_add_text(const struct boundary_search *search, struct text *out)
             text_addf(out, ", unstable at %" PRIu64 " (%" PRIu64 " of %" PRIu64 " fitted)",
                       seen->value, seen->fits, seen->fits + seen->fails);
         else if (seen->not_judged > 0 && seen->fits + seen->fails == 0)
-            text_addf(out, ", not judged at %" PRIu64 " (%" PRIu64 " runs)", seen->value,
-                      seen->not_judged);
+            text_addf(out, ", not judged at %" PRIu64 " (%" PRIu64 " run%s)", seen->value,
+                      seen->not_judged, seen->not_judged == 1 ? "" : "s");
     }
     text_add(out, ends[answer.end]);
 }

@@ -173,12 +173,12 @@ static enum study_change compare_sweep(int dimension, const struct study *old,
     const char *name = dimension_facts[dimension].name;
     size_t gone = count_missing(a, before, b, after, &first);
     if (gone)
-        text_addf(difference, "sweep %s: %zu values gone, first %" PRIu64 "\n", name, gone,
-                  first);
+        text_addf(difference, "sweep %s: %zu value%s gone, first %" PRIu64 "\n", name, gone,
+                  gone == 1 ? "" : "s", first);
     size_t added = count_missing(b, after, a, before, &first);
     if (added)
-        text_addf(difference, "sweep %s: %zu values new, first %" PRIu64 "\n", name, added,
-                  first);
+        text_addf(difference, "sweep %s: %zu value%s new, first %" PRIu64 "\n", name, added,
+                  added == 1 ? "" : "s", first);
     free(a);
     free(b);
     return gone ? STUDY_OTHER : added ? STUDY_GROWN : STUDY_SAME;

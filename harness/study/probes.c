@@ -220,7 +220,8 @@ void probes_add_text(const struct probes *probes, struct text *out)
             text_add(out, ": ");
             boundary_add_text(search_of(probes, b, rank), out);
             if (card->changes > 0)
-                text_addf(out, "; since the card changed (%" PRIu64 " times)", card->changes);
+                text_addf(out, "; since the card changed (%" PRIu64 " time%s)", card->changes,
+                          card->changes == 1 ? "" : "s");
             text_add_char(out, '\n');
         }
 }

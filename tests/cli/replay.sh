@@ -53,7 +53,7 @@ LINE
 expect 0 replay "$traces/fuzz_a.trace.csv" --capacity "$fits"
 hasnt err refused
 expect 0 replay "$traces/fuzz_a.trace.csv" --capacity "$refuses"
-has err "were refused"
+has err "was refused"
 expect 0 replay --fit --json "$traces/fuzz_a.trace.csv"
 has out "\"fits_at\": $fits"
 hasnt err "left out"

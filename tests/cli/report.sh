@@ -63,3 +63,20 @@ expect 1 sweep b.ini --results search --stop-on-failure
 expect 0 report search
 grep -q ' of about [0-9]* runs made, about [0-9]* left (--resume goes on)$' out || fail "$(head -n 1 out)"
 has out ' so far, runs are left: largest value that fits'
+
+# --- one of a kind is not called several ---
+expect 0 plan s.ini --set 'sweep batch.values=1' --set study.trials=1
+has out '2 runs of 2 points, 1 trial each'
+sed '/^\[sweep width/,$d' s.ini > one.ini
+printf '%s\n' '[sweep batch]' 'values = 1' >> one.ini
+expect 0 plan one.ini
+has out '1 run of 1 point, 1 trial each'
+has out '0 of 1 point'
+hasnt out '1 points'
+expect 0 sweep one.ini --results one
+expect 0 status one
+has out '1 run done, 0 left'
+expect 0 report one
+has out '; 1 of 1 run made'
+expect 0 estimate --layers 1 --kv-heads 1 --head-dim 8 --context 1 --sequences 1 --kv-bits 8
+has out 'x 1 layer x 1 KV head x 8 x 1 token x 1 sequence x 8 bits'

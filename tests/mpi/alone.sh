@@ -122,7 +122,7 @@ sweep twice.ini twice
 rows_are 'r-batch-1-t1-d1|GPU-bbbb2222-0|
 r-batch-1-t1-d2|GPU-bbbb2222-0|' run,device_uuid,shared_device phase=run
 "$bin/highwater" plan cards.ini > plan.out
-grep -q '^2 runs of 1 points' plan.out || fail "plan asks for the cards: $(cat plan.out)"
+grep -q '^2 runs of 1 point,' plan.out || fail "plan asks for the cards: $(cat plan.out)"
 "$bin/highwater" status turned > status.out
 grep -qx '2 runs done, 0 left' status.out || fail "status: $(cat status.out)"
 

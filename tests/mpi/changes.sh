@@ -117,7 +117,7 @@ limits_are 3 4
 part 2
 limits_are 5 6
 grep -q 'boundary of batch' part || fail "the boundary is not behind the changes: $(cat part)"
-grep -q 'fits 5 (1 of 1 runs), fails 6 (1 of 1); since the card changed (2 times)$' report.out || fail "$(tail -n 2 report.out)"
+grep -q 'fits 5 (1 of 1 run), fails 6 (1 of 1); since the card changed (2 times)$' report.out || fail "$(tail -n 2 report.out)"
 
 # --- of two ranks one card changes: runs are before or behind it as a whole ---
 cuda_study two.ini 'ranks = 2' '[sweep batch]' 'values = 1, 2, 3'

@@ -46,7 +46,7 @@ stops()
     [ "$made" -gt 0 ] && [ "$made" -lt 20 ] || fail "$1: $made runs until $2"
     [ "$(cells run phase=run | wc -l)" = "$made" ] || fail "$1: a run was cut off"
     "$bin/highwater" status "$1" > status.out
-    grep -q "^$made runs done, $((20 - made)) left\$" status.out || fail "$(cat status.out)"
+    grep -q "^$made runs* done, $((20 - made)) left\$" status.out || fail "$(cat status.out)"
 }
 # goes_on NAME UNTIL [OPTION…]: until everything is made, the time passed or far.
 goes_on()

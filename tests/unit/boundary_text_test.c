@@ -43,7 +43,7 @@ static void test_said(void **state)
 {
     (void)state;
     say(1, 64, "40+ 41- 41+ 42- 41-",
-        "fits 40 (1 of 1 runs), fails 42 (1 of 1), unstable at 41 (1 of 3 fitted); not "
+        "fits 40 (1 of 1 run), fails 42 (1 of 1), unstable at 41 (1 of 3 fitted); not "
         "finished");
     say(1, 64, "40+ 41- 41+ 42- 41- 40+ 42-",
         "fits 40 (2 of 2 runs), fails 42 (2 of 2), unstable at 41 (1 of 3 fitted)");
@@ -53,14 +53,14 @@ static void test_said(void **state)
     say(1, 64, "", "no fit seen, no failure seen; not finished");
     say(1, 64, "40+ 40+ 41- 41- 50+",
         "fits 40 (2 of 2 runs), fails 41 (2 of 2), unstable at 50 (1 of 1 fitted)");
-    say(1, 64, "40+ 99+ 41-", "fits 40 (1 of 1 runs), fails 41 (1 of 1); not finished");
+    say(1, 64, "40+ 99+ 41-", "fits 40 (1 of 1 run), fails 41 (1 of 1); not finished");
     say(1, 1, "1+ 1-", "no fit seen, no failure seen, unstable at 1 (1 of 2 fitted)");
     say(1, 64, "40+ 42? 42?",
-        "fits 40 (1 of 1 runs), no failure seen, not judged at 42 (2 runs); undecided");
+        "fits 40 (1 of 1 run), no failure seen, not judged at 42 (2 runs); undecided");
     say(1, 64, "40+ 42! 42!",
-        "fits 40 (1 of 1 runs), no failure seen, not judged at 42 (2 runs); not finished");
+        "fits 40 (1 of 1 run), no failure seen, not judged at 42 (2 runs); not finished");
     say(1, 64, "40+ 42? 42- 41? 42?",
-        "fits 40 (1 of 1 runs), fails 42 (1 of 1), not judged at 41 (1 runs); not finished");
+        "fits 40 (1 of 1 run), fails 42 (1 of 1), not judged at 41 (1 run); not finished");
 }
 
 /* --- several devices, resuming --- */

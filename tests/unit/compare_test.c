@@ -62,9 +62,9 @@ static void test_grown(void **state)
     check(PLAIN, "sweep batch.values=1,2,4,8,16", STUDY_GROWN,
           "sweep batch: 2 values new, first 8\n");
     check(PLAIN, "sweep batch.values=4,2,3,1", STUDY_GROWN,
-          "sweep batch: 1 values new, first 3\n");
+          "sweep batch: 1 value new, first 3\n");
     check(PLAIN, "study.trials=3", STUDY_GROWN, "study.trials: 2 is now 3\n");
-    check(PLAIN, "sweep width.values=64", STUDY_GROWN, "sweep width: 1 values new, first 64\n");
+    check(PLAIN, "sweep width.values=64", STUDY_GROWN, "sweep width: 1 value new, first 64\n");
     check(PLAIN "[input b]\n", NULL, STUDY_GROWN, "input b: new\n");
     check(PLAIN, "study.timeout=60s", STUDY_GROWN, "study.timeout: 10m is now 1m\n");
     check(PLAIN, "study.question=why?", STUDY_GROWN, "study.question: q is now why?\n");
@@ -75,9 +75,9 @@ static void test_other(void **state)
 {
     (void)state;
     check(PLAIN, "sweep batch.values=1,2", STUDY_OTHER,
-          "sweep batch: 1 values gone, first 4\n");
+          "sweep batch: 1 value gone, first 4\n");
     check(PLAIN, "sweep batch.values=1,2,8", STUDY_OTHER,
-          "sweep batch: 1 values gone, first 4\nsweep batch: 1 values new, first 8\n");
+          "sweep batch: 1 value gone, first 4\nsweep batch: 1 value new, first 8\n");
     check(PLAIN, "study.trials=1", STUDY_OTHER, "study.trials: 2 is now 1\n");
     check(PLAIN, "input a.context=128", STUDY_OTHER, "input a.context: another value\n");
     check(HEAD "[sweep batch]\nvalues=1,2,4\n", NULL, STUDY_OTHER, "input a: gone\n");

@@ -57,12 +57,12 @@ static void only_what_is_new(void **state)
     assert_int_equal(stat("grown/rows.csv", &after), 0);
     assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof before.st_mtim);
     ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "grown", RESUME, SWEEP_DONE, 2,
-         "sweep batch: 1 values new, first 4");
+         "sweep batch: 1 value new, first 4");
     struct text frozen = contents_of("grown/study.ini");
     assert_non_null(strstr(text_string(&frozen), "1, 2, 4"));
     text_release(&frozen);
     ends("[sweep batch]\nvalues = 1, 2\n[input new]\n", "grown", RESUME, SWEEP_FAILED, 0,
-         "sweep batch: 1 values gone, first 4");
+         "sweep batch: 1 value gone, first 4");
     ends("[sweep batch]\nvalues = 1, 2, 4\n[input new]\n", "absent", RESUME, SWEEP_FAILED, 0,
          "not there");
 }
