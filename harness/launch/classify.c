@@ -8,6 +8,7 @@
 #define SHORT_WORDS 400   /* standard error up to this length is the error text as it is */
 #define ROOM 440          /* escaped bytes of one line; with what is said around it below 500 */
 #define ROOM_OF_TWO 220   /* where two lines are told */
+#define UNREAD "its phase file cannot be read"
 #define PLENTY (1u << 30) /* bytes free: a library that could not start had another reason */
 
 /* --- lines ----------------------------------------------------------------------------------
@@ -180,14 +181,36 @@ static void judge_signal(const struct ending *ending, const struct text *words,
     }
 }
 
+const struct row *classify_own(const struct phase_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        int status = row_status(&record->rows[i]);
+        if (status >= 0 && status != STATUS_ok && status != STATUS_adapted)
+            return &record->rows[i];
+    }
+    return record->failed && record->count > 0 ? &record->rows[record->count - 1] : NULL;
+}
+
+static bool has_adapted(const struct phase_record *record)
+{
+    for (size_t i = 0; i < record->count; i++)
+        if (row_status(&record->rows[i]) == STATUS_adapted)
+            return true;
+    return false;
+}
+
 /* It ended with exit code 0, which proves nothing where phases were expected. */
 static void judge_success(const struct ending *ending, const struct phase_record *record,
                           struct verdict *verdict)
 {
     const struct row *last = record->count > 0 ? &record->rows[record->count - 1] : NULL;
     const char *cut = last != NULL ? row_text(last, COLUMN_partial) : NULL;
-    verdict->status = STATUS_ok;
-    if (cut != NULL) {
+    verdict->status = has_adapted(record) ? STATUS_adapted : STATUS_ok;
+    if (ending->unread != NULL) {
+        verdict->status = STATUS_error;
+        text_add(&verdict->error, UNREAD ": ");
+        text_add_escaped(&verdict->error, ending->unread, strlen(ending->unread), ROOM);
+    } else if (cut != NULL) {
         verdict->status = STATUS_error;
         text_addf(&verdict->error, "exit code 0 in the middle of phase %s",
                   row_text(last, COLUMN_phase));
@@ -199,12 +222,11 @@ static void judge_success(const struct ending *ending, const struct phase_record
     }
 }
 
-static void judge_own(const struct ending *ending, const struct phase_record *record,
+static void judge_own(const struct ending *ending, const struct row *own,
                       struct verdict *verdict)
 {
-    const struct row *last = &record->rows[record->count - 1];
-    const char *error = row_text(last, COLUMN_error);
-    int status = row_status(last);
+    const char *error = row_text(own, COLUMN_error);
+    int status = row_status(own);
     verdict->status = status >= 0 ? (enum status)status : STATUS_error;
     if (error != NULL) /* a cell already: escaped and short */
         text_add(&verdict->error, error);
@@ -228,8 +250,21 @@ static void warn(const struct ending *ending, const struct phase_record *record,
         text_addf(warning, "%sprocesses left behind could not be ended", between);
         between = "; ";
     }
-    if (record->bad_lines > 0)
+    if (ending->unread != NULL && ending->wait_status != 0) {
+        text_addf(warning, "%s" UNREAD, between);
+        between = "; ";
+    }
+    if (record->bad_lines > 0) {
         text_addf(warning, "%s%zu unreadable phase lines", between, record->bad_lines);
+        between = "; ";
+    }
+    if (record->dropped != NULL) {
+        text_addf(warning, "%s%s is not the child's to say", between, record->dropped);
+        between = "; ";
+    }
+    if (record->bad_status != NULL)
+        text_addf(warning, "%sstatus %s is not the child's to give", between,
+                  record->bad_status);
 }
 
 void classify(const struct ending *ending, const struct phase_record *record,
@@ -238,8 +273,9 @@ void classify(const struct ending *ending, const struct phase_record *record,
     static const struct text silence = {.data = "", .length = 0};
     const struct text *said = words->length > 0 ? words : &silence;
     *verdict = (struct verdict){.status = STATUS_error};
-    if (record->failed && record->count > 0) {
-        judge_own(ending, record, verdict);
+    const struct row *own = classify_own(record);
+    if (own != NULL) {
+        judge_own(ending, own, verdict);
     } else if (ending->by == ENDED_BY_TIMEOUT) {
         verdict->status = STATUS_timeout;
         text_add(&verdict->error, "still alive at the deadline");

@@ -1,7 +1,8 @@
 /* classify: what became of a child, told from how it ended and from what it said.
  *
- * The first cause wins: a child's own verdict in its phase file, then what we did to it, then
- * the signal or exit code, then its last words. Words alone never decide a boundary.
+ * The first cause wins: a child's own verdict in its phase file (of the first phase that did
+ * not end well), then what we did to it, then the signal or exit code, then its last words.
+ * Words alone never decide a boundary, and only exit code 0 is ok, whatever was said.
  */
 #ifndef HIGHWATER_LAUNCH_CLASSIFY_H
 #define HIGHWATER_LAUNCH_CLASSIFY_H
@@ -20,6 +21,7 @@ struct ending {
     bool speaks_phases;  /* it was expected to close phases */
     int left_over;       /* as in struct child_end */
     struct reading free; /* of the device, last seen */
+    const char *unread;  /* why its phase file cannot be read; NULL: it can */
 };
 struct verdict {
     enum status status;
@@ -27,6 +29,8 @@ struct verdict {
     struct text error;      /* first cause; one escaped line of at most 500 bytes */
     struct text warning;    /* likewise */
 };
+/* The phase that the child itself says failed; NULL: it says of none. */
+const struct row *classify_own(const struct phase_record *record);
 /* `words`: the end of the child's standard error. The caller releases both texts. */
 void classify(const struct ending *ending, const struct phase_record *record,
               const struct text *words, struct verdict *verdict);

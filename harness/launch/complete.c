@@ -3,6 +3,7 @@
 #include "harness/launch/finish.h"
 #include "harness/launch/observe.h"
 #include "harness/launch/shard.h"
+#include "harness/record/runs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,15 +80,14 @@ static int check_written(const struct run_facts *facts, const char *path, struct
 }
 
 /* What a lost rank's child left behind in its phase file and on its page. */
-static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const struct shard *shard,
-                        struct row **rows, size_t *count, struct text *why)
+static void rows_of_lost(const struct run_facts *facts, uint64_t rank,
+                         const struct shard *shard, struct row **rows, size_t *count)
 {
     char *phases = shard_phases_path(facts->live_folder, rank);
     char *live = shard_live_path(facts->live_folder, rank);
     struct verdict verdict = {.status = STATUS_launch_failed};
     struct phase_record record = {.hello = ROW_INIT};
     struct row about = ROW_INIT;
-    int result = 0;
     row_copy(&about, &shard->about);
     row_set_count(&about, COLUMN_rank, rank);
     placement_to_row(facts->placement, rank, &about);
@@ -97,22 +97,19 @@ static int rows_of_lost(const struct run_facts *facts, uint64_t rank, const stru
     } else if (shard->begun) {
         verdict.status = STATUS_crashed;
         text_add(&verdict.error, RANK_LOST);
-        result = phases_read(phases, live, &record, why);
+        if (phases_read(phases, live, &record, &verdict.warning) != 0)
+            record = (struct phase_record){.hello = ROW_INIT};
     } else {
         say_why_not_launched(facts, shard->started, &verdict.error);
     }
-    if (result == 0) {
-        const struct observation what = {
-            .about = &about, .record = &record, .verdict = &verdict};
-        observe(&what, rows, count);
-    }
+    const struct observation what = {.about = &about, .record = &record, .verdict = &verdict};
+    observe(&what, rows, count);
     phase_record_release(&record);
     row_release(&about);
     text_release(&verdict.error);
     text_release(&verdict.warning);
     free(phases);
     free(live);
-    return result;
 }
 
 /* --- beside the plan
@@ -131,6 +128,25 @@ static struct row *push(struct run_rows *rows)
     rows->rows = xrealloc(rows->rows, (rows->count + 1) * sizeof *rows->rows);
     rows->rows[rows->count] = (struct row)ROW_INIT;
     return &rows->rows[rows->count++];
+}
+
+/* Phases of another plan, told twice or in another order prove nothing about this one. */
+static void judge_order(const struct prediction *plan, const struct row *said,
+                        struct row *closing)
+{
+    size_t next = 0;
+    for (; said < closing && row_status(closing) == STATUS_ok; said++) {
+        while (next < plan->count && !row_same_phase(&plan->rows[next], said))
+            next++;
+        if (next++ < plan->count)
+            continue;
+        const char *phase = row_text(said, COLUMN_phase);
+        char *error = xasprintf("phase %.400s is not of the plan, or not in its order", phase);
+        row_set_status(closing, STATUS_error);
+        row_set_text(closing, COLUMN_failed_phase, phase);
+        row_set_text(closing, COLUMN_error, error);
+        free(error);
+    }
 }
 
 /* Moves one rank's rows behind the others: planned phases in plan order, phases that no plan
@@ -186,27 +202,26 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
         return -1;
     }
     struct row *said = shard.rows;
-    size_t count = shard.count;
+    size_t count = shard.count, first = rows->count;
+    struct text none = TEXT_INIT;
     if (!shard.complete)
-        result = rows_of_lost(facts, rank, &shard, &said, &count, why);
-    if (result == 0) {
-        size_t first = rows->count;
-        struct text none = TEXT_INIT;
-        bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases,
-                                      &room, &plan, &none) == 0;
-        add_in_order(predicted ? &plan : NULL, said, count, rows);
-        if (!predicted) /* a file that changed since the plan: what was seen is kept */
-            row_add_warning(&rows->rows[rows->count - 1], text_string(&none));
-        finish_rank(facts, rank, &rows->rows[first], rows->count - first);
-        rows->launched = rows->launched || shard.begun;
-        if (predicted)
-            prediction_release(&plan);
-        text_release(&none);
-    }
+        rows_of_lost(facts, rank, &shard, &said, &count);
+    bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases, &room,
+                                  &plan, &none) == 0;
+    if (predicted)
+        judge_order(&plan, said, &said[count - 1]);
+    add_in_order(predicted ? &plan : NULL, said, count, rows);
+    if (!predicted) /* a file that changed since the plan: what was seen is kept */
+        row_add_warning(&rows->rows[rows->count - 1], text_string(&none));
+    finish_rank(facts, rank, &rows->rows[first], rows->count - first);
+    rows->launched = rows->launched || shard.begun;
+    if (predicted)
+        prediction_release(&plan);
+    text_release(&none);
     if (said != shard.rows)
         rows_release(said, count);
     shard_release(&shard);
-    return result;
+    return 0;
 }
 
 /* --- the run as a whole
@@ -287,6 +302,27 @@ int complete_run(const struct run_facts *facts, struct run_rows *rows, struct te
     judge_launcher(facts, &made);
     *rows = made;
     return 0;
+}
+
+void run_rows_disown(struct run_rows *rows, const char *reason)
+{
+    static const enum column of_files[] = {
+        COLUMN_predicted_allocated_peak_bytes, COLUMN_predicted_reserved_peak_bytes,
+        COLUMN_predicted_fits, COLUMN_estimated_weights_bytes, COLUMN_estimated_kv_bytes};
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->rows[i];
+        for (size_t k = 0; k < sizeof of_files / sizeof of_files[0]; k++)
+            row_clear(row, of_files[k]);
+        if (!row_is_closing(row))
+            continue;
+        if ((RUNS_MADE_AGAIN >> row_status(row) & 1u) == 0)
+            row_set_status(row, STATUS_error);
+        if (row_text(row, COLUMN_error) == NULL)
+            row_set_text(row, COLUMN_error, reason);
+        else /* the first cause stays */
+            row_add_warning(row, reason);
+    }
+    rows->ok = false;
 }
 
 void run_rows_release(struct run_rows *rows)

@@ -93,6 +93,18 @@ static void judge_reached(const struct row *rows, size_t count, struct row *clos
     }
 }
 
+/* Where no device was observed there is nothing to say of one but its capacity. */
+static void clear_device(struct row *row)
+{
+    static const enum column of_device[] = {
+        COLUMN_driver_start_bytes,      COLUMN_driver_peak_bytes,     COLUMN_driver_end_bytes,
+        COLUMN_device_used_start_bytes, COLUMN_device_used_end_bytes, COLUMN_cuda_ordinal,
+        COLUMN_device_uuid,             COLUMN_device_pci,            COLUMN_driver_version,
+        COLUMN_cuda_version};
+    for (size_t i = 0; i < sizeof of_device / sizeof of_device[0]; i++)
+        row_clear(row, of_device[i]);
+}
+
 /* A child may say under what settings it ran. */
 static void judge_settings(const struct text *otherwise, struct row *closing)
 {
@@ -113,6 +125,8 @@ void finish_rank(const struct run_facts *facts, uint64_t rank, struct row *rows,
     for (size_t i = 0; i < count; i++) {
         plan_correct(&ours, facts->run, &rows[i], &otherwise);
         row_fill(&rows[i], &all);
+        if (facts->study->backend != BACKEND_CUDA)
+            clear_device(&rows[i]);
         row_clear(&rows[i], COLUMN_fits); /* follows from the status, if from anything */
     }
     row_set_status(closing, (enum status)row_status(closing));

@@ -32,8 +32,9 @@ static bool spilled(const struct row *rows, size_t count, struct reading card_by
 
 static const struct row *failed_row(const struct phase_record *record)
 {
-    if (record->count == 0)
-        return NULL;
+    const struct row *own = classify_own(record);
+    if (own != NULL || record->count == 0)
+        return own;
     const struct row *last = &record->rows[record->count - 1];
     return row_text(last, COLUMN_partial) != NULL ? last : NULL;
 }

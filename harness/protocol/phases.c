@@ -11,6 +11,62 @@
 #define TEXT_LONGEST 500 /* bytes of a cell */
 #define NEWEST 8192      /* bytes that hold the last line of a phase file */
 
+/* What a child may say, and when: it names itself and what it runs under, and it measures its
+ * phases. All else in a row is its observer's. */
+enum { HELLO = 1, BEGIN = 2, END = 4 /* and fail */ };
+static const unsigned char sayable[COLUMNS] = {
+    [COLUMN_framework] = HELLO,
+    [COLUMN_framework_version] = HELLO,
+    [COLUMN_compute_backend] = HELLO,
+    [COLUMN_counter_source] = HELLO,
+    [COLUMN_reserved_peak_is] = HELLO,
+    [COLUMN_device_name] = HELLO,
+    [COLUMN_device_uuid] = HELLO,
+    [COLUMN_device_capacity_bytes] = HELLO,
+    [COLUMN_device_pci] = HELLO,
+    [COLUMN_driver_version] = HELLO,
+    [COLUMN_cuda_version] = HELLO,
+    [COLUMN_cuda_ordinal] = HELLO,
+    [COLUMN_allocator_limit_bytes] = HELLO,
+    /* settings: compared with what was asked */
+    [COLUMN_evidence] = HELLO,
+    [COLUMN_workload] = HELLO,
+    [COLUMN_dtype] = HELLO,
+    [COLUMN_backend] = HELLO,
+    [COLUMN_allocator] = HELLO,
+    [COLUMN_phases] = HELLO,
+    [COLUMN_empty_cache] = HELLO,
+    [COLUMN_warmup] = HELLO,
+    [COLUMN_repeats] = HELLO,
+    [COLUMN_seed] = HELLO,
+    [COLUMN_batch] = HELLO,
+    [COLUMN_context] = HELLO,
+    [COLUMN_width] = HELLO,
+    [COLUMN_sequences] = HELLO,
+    [COLUMN_generated] = HELLO,
+    [COLUMN_layers] = HELLO,
+    [COLUMN_images] = HELLO,
+    [COLUMN_resolution] = HELLO,
+    [COLUMN_processed_batch] = HELLO | BEGIN | END,
+    [COLUMN_processed_context] = HELLO | BEGIN | END,
+    [COLUMN_processed_generated] = HELLO | BEGIN | END,
+    [COLUMN_phase] = BEGIN | END,
+    [COLUMN_pass] = BEGIN | END,
+    [COLUMN_repeat] = BEGIN | END,
+    [COLUMN_warning] = BEGIN | END,
+#define COUNTER(column) [COLUMN_##column] = BEGIN | END,
+#include "harness/protocol/counters.def"
+#undef COUNTER
+    [COLUMN_status] = END,
+    [COLUMN_partial] = END,
+    [COLUMN_error] = END,
+    [COLUMN_refused_by] = END,
+    [COLUMN_duration_ns] = END,
+    [COLUMN_tokens] = END,
+    [COLUMN_result_name] = END,
+    [COLUMN_result_value] = END,
+};
+
 struct reader {
     struct phase_record *record;
     size_t room;
@@ -61,13 +117,25 @@ static void leave_open(struct reader *reader)
     reader->open = false;
 }
 
+/* Nor is one behind which others came, and that is nobody's fault but the child's. */
+static void mark_unended(struct row *row)
+{
+    char *error = xasprintf("phase %.400s was not ended", row_text(row, COLUMN_phase));
+    row_set_status(row, STATUS_error);
+    row_set_text(row, COLUMN_partial, "yes");
+    row_set_text(row, COLUMN_error, error);
+    free(error);
+}
+
 static void on_begin(struct reader *reader, const struct row *row)
 {
     if (row_text(row, COLUMN_phase) == NULL || row_is_closing(row)) {
         reader->record->bad_lines++;
         return;
     }
-    leave_open(reader);
+    if (reader->open)
+        mark_unended(last_row(reader));
+    reader->open = false;
     if (reader->record->count >= PHASES_MOST) {
         reader->record->bad_lines++;
         return;
@@ -82,9 +150,12 @@ static void on_end(struct reader *reader, const struct row *row)
         reader->record->bad_lines++;
         return;
     }
-    replace_cells(last_row(reader), row);
+    struct row *ended = last_row(reader);
+    replace_cells(ended, row);
     if (row_text(row, COLUMN_status) == NULL)
-        row_set_status(last_row(reader), STATUS_ok);
+        row_set_status(ended, STATUS_ok);
+    if (row_text(row, COLUMN_partial) != NULL && row_status(ended) == STATUS_ok)
+        mark_unended(ended);
     reader->open = false;
 }
 
@@ -123,6 +194,31 @@ static void cut_texts(struct row *row)
     }
 }
 
+/* Empties what this verb does not carry. */
+static void drop_cells(struct phase_record *record, unsigned verb, struct row *row)
+{
+    for (enum column column = 0; column < COLUMNS; column++) {
+        if (row->cell[column].kind == CELL_EMPTY || (sayable[column] & verb) != 0)
+            continue;
+        if (record->dropped == NULL)
+            record->dropped = column_facts[column].name;
+        row_clear(row, column);
+    }
+}
+
+/* The other statuses are for those to give who saw the child from outside. */
+static void check_status(struct phase_record *record, bool ended, struct row *row)
+{
+    int status = row_status(row);
+    if (row_text(row, COLUMN_status) == NULL || status == STATUS_oom ||
+        status == STATUS_host_oom || status == STATUS_error || status == STATUS_adapted ||
+        (ended && status == STATUS_ok))
+        return;
+    if (record->bad_status == NULL)
+        record->bad_status = status >= 0 ? status_facts[status].name : "of no known name";
+    row_set_status(row, STATUS_error);
+}
+
 static void on_verb(struct reader *reader, const char *verb, const struct row *row)
 {
     struct phase_record *record = reader->record;
@@ -144,9 +240,19 @@ static void on_verb(struct reader *reader, const char *verb, const struct row *r
 
 static void on_line(void *user, const char *verb, const struct row *row)
 {
+    struct phase_record *record = ((struct reader *)user)->record;
     struct row tame = ROW_INIT;
+    bool ends = strcmp(verb, "end") == 0;
     row_copy(&tame, row);
     cut_texts(&tame);
+    if (strcmp(verb, "hello") == 0)
+        drop_cells(record, HELLO, &tame);
+    else if (strcmp(verb, "begin") == 0)
+        drop_cells(record, BEGIN, &tame);
+    else if (ends || strcmp(verb, "fail") == 0) {
+        drop_cells(record, END, &tame);
+        check_status(record, ends, &tame);
+    }
     on_verb(user, verb, &tame);
     row_release(&tame);
 }

@@ -2,12 +2,14 @@
  *
  * Verbs, each a line of record/line.h:
  *   hello   once, first: framework, framework_version, compute_backend, counter_source,
- *           device_uuid, cuda_ordinal, processed_* …
+ *           device_uuid, cuda_ordinal, processed_*, the settings in force …
  *   begin   phase, pass, repeat: a phase starts (counters: the start values)
  *   end     the same phase is over: all counters, status, duration, tokens, result
  *   fail    the current phase failed: status, error, refused_by, counters so far
  *   bye     the child is about to exit well
  * A begun phase without end or fail was cut off: its counters are in the live page.
+ * Which verb may carry which column is a table in phases.c; other columns are dropped. A status
+ * is oom, host_oom, error or adapted, of an end also ok; any other counts as error.
  */
 #ifndef HIGHWATER_PROTOCOL_PHASES_H
 #define HIGHWATER_PROTOCOL_PHASES_H
@@ -20,9 +22,10 @@
 /* What a child's phase file and live page say, as rows: one per begun phase, in order, the last
  * with partial = yes when it was cut off (live counters; no end values; no status: that is the
  * rank's to say) or failed. A failure outside any phase has a row of its own, with or without a
- * phase's name. A phase that ended without a status is ok. Only the first fail counts, nothing
- * but bye counts after it; such lines, an end that was not begun and a phase named "run" are
- * bad lines. Texts are cut at 500 bytes. Verbs of newer speakers are skipped. */
+ * phase's name. A phase that ended without a status is ok; one that was left for the next, or
+ * ended as partial, is an error. Only the first fail counts, nothing but bye counts after it;
+ * such lines, an end that was not begun and a phase named "run" are bad lines. Texts are cut at
+ * 500 bytes. Verbs of newer speakers are skipped. */
 struct phase_record {
     struct row hello;  /* what the child said of itself */
     bool said_hello;
@@ -32,6 +35,8 @@ struct phase_record {
     struct row *rows;
     size_t count;
     size_t bad_lines;
+    const char *dropped;    /* the first column that was not its to say; NULL: none */
+    const char *bad_status; /* the first status that was not its to give; NULL: none */
 };
 /* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path`
  * may be NULL. Of a flood the first 64 MiB and the first 65,536 phases count, and a failure;

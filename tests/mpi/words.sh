@@ -153,7 +153,8 @@ code_is 3
 rows_match '^computed\|test\|r-batch-1-t1\|0\|1\|1\|1\|$' \
     evidence,study,run,rank,ranks,order,batch,input
 rows_match '^\|' fits,phase
-rows_match '^adapted\|\|evidence is observed, should be computed$' status,fits,warning phase=run
+rows_match "^adapted\\|\\|study is not the child's to say; batch is 99, should be 1\$" \
+    status,fits,warning phase=run
 sweep s.ini claims --resume
 code_is 0
 said 'nothing to do'
@@ -168,3 +169,62 @@ sweep s.ini early
 code_is 3
 rows_match '^error\|\|libraries\|ended well, but phase libraries was not reached$' \
     status,fits,failed_phase,error phase=run
+
+# --- nothing fits without proof, whatever was said ---
+# ends NAME EXPECTED: as `says`, of status|failed_phase|error|warning.
+ends()
+{
+    { echo "$speak"; cat; } > "$1.in"
+    child "$1.sh" < "$1.in"
+    sweep s.ini "$1"
+    code_is 3
+    rows_match "^$2\$" status,failed_phase,error,warning phase=run
+}
+ends fine-139 "error\|\|\|status ok is not the child's to give" <<'EOF'
+all; line "fail\tstatus=ok"; bye; exit 139
+EOF
+rows_match '^139\|$' exit_code,signal phase=run
+ends fine-segv "error\|warm_forward\|\|status ok is not the child's to give" <<'EOF'
+all; line "fail\tphase=warm_forward\tpass=warm\trepeat=2\tstatus=ok"; bye; kill -SEGV $$
+EOF
+ends whole-segv 'crashed\|\|signal 11 \(SIGSEGV\)\|' <<'EOF'
+all; bye; kill -SEGV $$
+EOF
+ends unended 'error\|model_load\|phase model_load was not ended\|' <<'EOF'
+end() { [ "$1" = model_load ] || line "end\tphase=$1"; }
+all; bye
+EOF
+rows_match '^error\|yes\|phase model_load was not ended$' status,partial,error phase=model_load
+rows_match '^ok\|$' status,partial phase=inputs
+ends refused-inside 'oom\|model_load\|\|' <<'EOF'
+end() { [ "$1" = model_load ] && said='oom\trefused_by=device' || said=ok
+    line "end\tphase=$1\tstatus=$said"; }
+all; bye
+EOF
+rows_match '^no\|device$' fits,refused_by phase=run
+ends reordered 'error\|context\|phase context is not of the plan, or not in its order\|' <<'EOF'
+hello() { line hello; begin context; end context; begin model_load; end model_load; }
+all; bye
+EOF
+ends twice 'error\|warm_forward\|phase warm_forward is not of the plan, or not in its order\|' <<'EOF'
+all; line "begin\tphase=warm_forward\tpass=warm\trepeat=2"
+line "end\tphase=warm_forward\tpass=warm\trepeat=2"; bye
+EOF
+
+# --- cells that are not a child's stay what they are, and a simulated device has none ---
+child lies.sh <<EOF
+$speak
+lies='\twall_ns=77\tfailed_phase=x\thost=h-x\tforeign_end_bytes=77\tinput_set=x\tpredicted_fits=no'
+hello() { line "hello\tdevice_uuid=GPU-x\tdevice_capacity_bytes=77\$lies"; }
+end() { line "end\tphase=\$1\tdevice_used_end_bytes=77\tdevice_sampled_peak_bytes=77\$lies"; }
+all
+bye
+EOF
+sweep s.ini lies
+code_is 0
+rows_match '^\|\|\|\|\|1073741824$' failed_phase,foreign_end_bytes,input_set,device_uuid,\
+device_used_end_bytes,device_capacity_bytes
+rows_match '^\|' device_sampled_peak_bytes,phase
+rows_match "^ok\|yes\|yes\|foreign_end_bytes is not the child's to say\$" \
+    status,fits,predicted_fits,warning phase=run
+! cells wall_ns,host | grep -qE '^77\||h-x' || fail "a child's own wall time or host"

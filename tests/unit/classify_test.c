@@ -2,6 +2,7 @@
 #include "harness/launch/oomkill.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -176,6 +177,53 @@ static void a_childs_own_verdict_comes_first(void **state)
     row_release(&row);
 }
 
+/* Of phases that ended, the first that did not end well; of an end that is none, the exit. */
+static void a_phase_that_failed_decides(void **state)
+{
+    (void)state;
+    struct row rows[3] = {ROW_INIT, ROW_INIT, ROW_INIT};
+    struct phase_record record = {
+        .hello = ROW_INIT, .said_bye = true, .rows = rows, .count = 3, .dropped = "fits"};
+    struct ending ending = {.reaped = true, .speaks_phases = true};
+    for (size_t i = 0; i < 3; i++)
+        row_set_status(&rows[i], STATUS_ok);
+    assert_verdict(ending, &record, "", STATUS_ok, "");
+    ending.wait_status = SIGSEGV;
+    assert_verdict(ending, &record, "", STATUS_crashed, "signal 11 (SIGSEGV)");
+    row_set_status(&rows[0], STATUS_adapted);
+    assert_verdict(ending, &record, "", STATUS_crashed, "signal 11 (SIGSEGV)");
+    ending.wait_status = 0;
+    assert_verdict(ending, &record, "", STATUS_adapted, "");
+    row_set_status(&rows[1], STATUS_oom);
+    row_set_text(&rows[1], COLUMN_error, "refused");
+    row_set_status(&rows[2], STATUS_error);
+    assert_verdict(ending, &record, "", STATUS_oom, "refused");
+    assert_ptr_equal(classify_own(&record), &rows[1]);
+    record.bad_status = "timeout";
+    struct verdict verdict = judge(ending, &record, "");
+    assert_string_equal(text_string(&verdict.warning),
+                        "fits is not the child's to say; "
+                        "status timeout is not the child's to give");
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    for (size_t i = 0; i < 3; i++)
+        row_release(&rows[i]);
+}
+
+static void an_unread_phase_file_proves_nothing(void **state)
+{
+    (void)state;
+    struct ending ending = {.reaped = true, .unread = "no file"};
+    assert_verdict(ending, &silent, "", STATUS_error,
+                   "its phase file cannot be read: no file");
+    ending.wait_status = EXIT(1);
+    struct verdict verdict = judge(ending, &silent, "boo");
+    assert_string_equal(text_string(&verdict.error), "boo");
+    assert_string_equal(text_string(&verdict.warning), "its phase file cannot be read");
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+}
+
 static void any_bytes_are_one_short_line(void **state)
 {
     (void)state;
@@ -279,6 +327,8 @@ int main(void)
         cmocka_unit_test(codes_and_signals),
         cmocka_unit_test(good_ends_need_proof),
         cmocka_unit_test(a_childs_own_verdict_comes_first),
+        cmocka_unit_test(a_phase_that_failed_decides),
+        cmocka_unit_test(an_unread_phase_file_proves_nothing),
         cmocka_unit_test(any_bytes_are_one_short_line),
         cmocka_unit_test(the_counter_is_that_of_the_memory_group),
         cmocka_unit_test(a_counter_that_was_left_is_remembered),

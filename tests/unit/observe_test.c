@@ -98,6 +98,28 @@ static void a_phase_that_was_cut_off(void **state)
     unmake(&fixture);
 }
 
+static void a_phase_before_the_last_may_be_the_cause(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    make(&fixture);
+    row_set_status(&fixture.rows[0], STATUS_oom);
+    row_set_text(&fixture.rows[0], COLUMN_refused_by, "device");
+    row_set_count(&fixture.rows[0], COLUMN_refused_bytes, 9);
+    struct verdict verdict = {.status = STATUS_oom};
+    const struct observation what = {
+        .about = &fixture.about, .record = &fixture.record, .verdict = &verdict};
+    struct row *rows;
+    size_t count;
+    observe(&what, &rows, &count);
+    assert_text(&rows[2], COLUMN_status, "oom");
+    assert_text(&rows[2], COLUMN_failed_phase, "context");
+    assert_text(&rows[2], COLUMN_refused_by, "device");
+    assert_text(&rows[2], COLUMN_refused_bytes, "9");
+    rows_release(rows, count);
+    unmake(&fixture);
+}
+
 static void a_spill_is_no_fit(void **state)
 {
     (void)state;
@@ -221,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_phase_that_was_cut_off),
+        cmocka_unit_test(a_phase_before_the_last_may_be_the_cause),
         cmocka_unit_test(a_spill_is_no_fit),
         cmocka_unit_test(samples_belong_to_the_phase_of_their_moment),
         cmocka_unit_test(a_torn_shard_is_not_complete),

@@ -114,9 +114,70 @@ static void a_muddled_child(void **state)
                   NULL, "hello\nrow\t" P "\tstatus=ok\nbye 8");
     /* a phase that was left without its end is not whole */
     assert_record("begin\t" P "\nbegin\tphase=decode\nend\tphase=decode\n", NULL,
-                  "row\t" P "\tpartial=yes\nrow\tphase=decode\tstatus=ok\n0");
+                  "row\t" P "\tstatus=error\tpartial=yes\terror=phase prefill was not ended\n"
+                  "row\tphase=decode\tstatus=ok\n0");
+    assert_record("begin\t" P "\nend\t" P "\tpartial=yes\n", NULL,
+                  "row\t" P
+                  "\tstatus=error\tpartial=yes\terror=phase prefill was not ended\n0");
     assert_record("begin\t" P "\trepeat=1\nend\t" P "\trepeat=2\nend\t" P "\trepeat=1\n", NULL,
                   "row\t" P "\trepeat=1\tstatus=ok\n1");
+}
+
+/* What a child said that was not its own to say; "": nothing. */
+static void assert_odd(const char *lines, const char *wanted)
+{
+    put(lines, strlen(lines));
+    struct phase_record record = read_phases(NULL);
+    struct text out = TEXT_INIT;
+    text_addf(&out, "%s%s%s", record.dropped != NULL ? record.dropped : "",
+              record.bad_status != NULL ? "status " : "",
+              record.bad_status != NULL ? record.bad_status : "");
+    assert_string_equal(text_string(&out), wanted);
+    text_release(&out);
+    phase_record_release(&record);
+}
+
+static void no_verb_carries_what_is_not_its_own(void **state)
+{
+    (void)state;
+    const char lines[] =
+        "hello\tframework=x\twall_ns=7\tfits=yes\tforeign_end_bytes=7\n"
+        "begin\t" P "\tallocated_start_bytes=8\tevidence=observed\tstatus=ok\n"
+        "end\t" P "\tframework=y\tsignal=7\thost=h\ttokens=9\tpredicted_fits=yes\n"
+        "fail\tfailed_phase=x\texit_code=0\trefused_bytes=5\n";
+    assert_record(lines, NULL,
+                  "hello\tframework=x\n"
+                  "row\t" P "\tstatus=ok\tallocated_start_bytes=8\ttokens=9\n"
+                  "row\tstatus=error\tpartial=yes\trefused_bytes=5\nfailed 0");
+    assert_odd(lines, "fits");
+    assert_odd("begin\t" P "\tpartial=yes\n", "partial");
+    assert_odd("hello\tbatch=1\tdevice_uuid=GPU-1\tprocessed_batch=1\n"
+               "later\tfits=yes\nbye\tfits=yes\n",
+               "");
+}
+
+static void some_statuses_are_its_observers_to_give(void **state)
+{
+    (void)state;
+    for (int status = 0; status < STATUSES; status++) {
+        const char *name = status_facts[status].name;
+        bool own = status == STATUS_oom || status == STATUS_host_oom ||
+                   status == STATUS_error || status == STATUS_adapted;
+        struct text lines = TEXT_INIT, wanted = TEXT_INIT;
+        text_setf(&lines, "fail\tstatus=%s\n", name);
+        text_setf(&wanted, "row\tstatus=%s\tpartial=yes\nfailed 0", own ? name : "error");
+        assert_record(text_string(&lines), NULL, text_string(&wanted));
+        text_setf(&wanted, "%s%s", own ? "" : "status ", own ? "" : name);
+        assert_odd(text_string(&lines), text_string(&wanted));
+        own = own || status == STATUS_ok;
+        text_setf(&lines, "begin\t" P "\nend\t" P "\tstatus=%s\n", name);
+        text_setf(&wanted, "row\t" P "\tstatus=%s\n0", own ? name : "error");
+        assert_record(text_string(&lines), NULL, text_string(&wanted));
+        text_release(&lines);
+        text_release(&wanted);
+    }
+    assert_record("fail\tstatus=fine\n", NULL, "row\tstatus=error\tpartial=yes\nfailed 0");
+    assert_odd("fail\tstatus=fine\n", "status of no known name");
 }
 
 static struct live_page *open_page(int *slot)
@@ -283,13 +344,14 @@ static void floods_are_cut(void **state)
 {
     (void)state;
     struct text long_text = TEXT_INIT;
-    text_add(&long_text, "begin\tphase=x\terror=");
+    text_add(&long_text, "begin\tphase=x\twarning=");
     for (int i = 0; i < 100000; i++)
         text_add(&long_text, "\xe2\x82\xac");
     text_add(&long_text, "\n");
     put(long_text.data, long_text.length);
     struct phase_record cut = read_phases(NULL);
-    assert_int_equal(strlen(row_text(&cut.rows[0], COLUMN_error)), 498); /* whole characters */
+    /* whole characters */
+    assert_int_equal(strlen(row_text(&cut.rows[0], COLUMN_warning)), 498);
     phase_record_release(&cut);
     text_release(&long_text);
     struct text flood = TEXT_INIT;
@@ -320,6 +382,8 @@ int main(void)
         cmocka_unit_test(a_silent_child),
         cmocka_unit_test(a_failing_child),
         cmocka_unit_test(a_muddled_child),
+        cmocka_unit_test(no_verb_carries_what_is_not_its_own),
+        cmocka_unit_test(some_statuses_are_its_observers_to_give),
         cmocka_unit_test(a_phase_cut_off),
         cmocka_unit_test(a_lost_page_costs_only_its_counters),
         cmocka_unit_test(long_names_are_found),
