@@ -55,15 +55,16 @@ int observer_report(struct observer *observer, const struct ending *ending,
                     const struct sampler *sampler, struct reading wall, struct text *why)
 {
     struct phase_record record = {.hello = ROW_INIT};
-    struct text words = TEXT_INIT, ignored = TEXT_INIT;
+    struct text words = TEXT_INIT, ignored = TEXT_INIT, unread = TEXT_INIT;
+    struct ending seen = *ending;
     struct verdict verdict;
     struct row *rows = NULL;
     size_t count = 0;
-    if (phases_read(observer->phases, observer->live, &record, why) != 0)
-        return -1;
+    if (phases_read(observer->phases, observer->live, &record, &unread) != 0)
+        seen.unread = text_string(&unread);
     if (file_read_tail(observer->errors, WORDS_KEPT, &words, &ignored) != 0)
         text_clear(&words); /* said nothing that can be read */
-    classify(ending, &record, &words, &verdict);
+    classify(&seen, &record, &words, &verdict);
     judge_card(observer, sampler, &record, &verdict);
     judge_peers(observer, &verdict);
     observer->failed = verdict.status != STATUS_ok;
@@ -82,6 +83,7 @@ int observer_report(struct observer *observer, const struct ending *ending,
     text_release(&verdict.warning);
     text_release(&words);
     text_release(&ignored);
+    text_release(&unread);
     phase_record_release(&record);
     return result;
 }

@@ -91,3 +91,21 @@ rows_are 'r-batch-1-t1|ok|yes
 r-batch-200000-t1|oom|no
 r-batch-2-t1|ok|yes' run,status,fits phase=run
 [ "$(ls around/runs)" = r-batch-200000-t1 ] || fail "runs/ holds $(ls around/runs)"
+
+# A phase file that became something else costs its run, not the night.
+for instead in 'mkfifo "$HIGHWATER_PHASES"' 'mkdir "$HIGHWATER_PHASES"' \
+    'ln -s /dev/zero "$HIGHWATER_PHASES"'; do
+    name=${instead%% *}
+    child "$name.sh" <<EOF
+$speak
+all
+bye
+case "\$*" in *--batch=200000*) rm "\$HIGHWATER_PHASES"; $instead ;; esac
+EOF
+    sweep around.ini "$name"
+    code_is 0
+    rows_match '^error\|\|its phase file cannot be read: .' status,fits,error phase=run \
+        run=r-batch-200000-t1
+    rows_match '^ok\|yes$' status,fits phase=run run=r-batch-2-t1
+done
+unset HIGHWATER_TEST_CHILD
