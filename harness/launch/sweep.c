@@ -169,6 +169,20 @@ static int check_first(const struct sweep *sweep, struct text *why)
     return 0;
 }
 
+static int say_until(struct sweep *sweep, struct text *why)
+{
+    const char *until = sweep->request->study->until;
+    struct text moment = TEXT_INIT;
+    int result = 0;
+    if (until[0] != '\0') {
+        until_add_moment(&moment, sweep->until_ns);
+        result = sweep_tell(sweep, why, "until %s: no run is started after %s", until,
+                            text_string(&moment));
+    }
+    text_release(&moment);
+    return result;
+}
+
 static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
 {
     const struct sweep_request *request = sweep->request;
@@ -186,7 +200,7 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
             request->say(request->user, "nothing to do: every run is there");
     } else if (outcome == SWEEP_DONE) {
         outcome = SWEEP_FAILED;
-        if (driver_open(&sweep->driver, fallback, why) == 0)
+        if (say_until(sweep, why) == 0 && driver_open(&sweep->driver, fallback, why) == 0)
             outcome = sweep_make_runs(sweep, why);
     }
     if (sweep->recording && results_close(&sweep->results, why) != 0 &&

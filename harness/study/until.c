@@ -74,3 +74,13 @@ int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns, struct
     text_release(&ignored);
     return result;
 }
+
+void until_add_moment(struct text *out, uint64_t moment_ns)
+{
+    time_t moment = (time_t)(moment_ns / SECOND_NS);
+    struct tm local;
+    char shown[64];
+    localtime_r(&moment, &local);
+    size_t length = strftime(shown, sizeof shown, "%Y-%m-%d %H:%M:%S %Z", &local);
+    text_addf(out, "%.*s", (int)length, shown);
+}

@@ -10,5 +10,7 @@
  * "8h", that long after it; "" is never (UINT64_MAX). Nanoseconds of real time. -1: neither. */
 int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns,
                  struct text *why) MUST_CHECK;
+/* Appends "2026-11-29 22:30:00 CET": the local clock at that moment. */
+void until_add_moment(struct text *out, uint64_t moment_ns);
 
 #endif

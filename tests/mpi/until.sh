@@ -41,6 +41,7 @@ stops()
     said "until $2: no further run is started, the rest is left for --resume"
     grep -q "^....-..-.. ..:..:.. until $2: no further run is started" "$1/events.log" ||
         fail "events.log does not tell: $(cat "$1/events.log")"
+    said "until $2: no run is started after ....-..-.. ..:..:00 X"
     ! grep -q ' finished$' "$1/events.log" || fail "$1 has finished"
     made=$(cells run phase=run status=ok | wc -l)
     [ "$made" -gt 0 ] && [ "$made" -lt 20 ] || fail "$1: $made runs until $2"

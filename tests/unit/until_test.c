@@ -111,12 +111,23 @@ static void durations(void **state)
     text_release(&why);
 }
 
+static void shown(void **state)
+{
+    (void)state;
+    struct text out = TEXT_INIT;
+    setenv("TZ", "XST-1XDT,M3.5.0,M10.5.0/3", 1);
+    tzset();
+    until_add_moment(&out, UINT64_C(1782160200) * SECOND + 999999999);
+    assert_string_equal(text_string(&out), "2026-06-22 22:30:00 XDT");
+    text_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_ordinary_day), cmocka_unit_test(a_day_of_23_hours),
         cmocka_unit_test(a_day_of_25_hours), cmocka_unit_test(odd_zones),
-        cmocka_unit_test(durations),
+        cmocka_unit_test(durations), cmocka_unit_test(shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
