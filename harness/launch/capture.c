@@ -74,6 +74,17 @@ int capture(const char *const *argv, const char *const *environment, struct text
     return result;
 }
 
+int capture_answer(const char *const *argv, struct text *output, int *code, struct text *why)
+{
+    struct text error = TEXT_INIT, ignored = TEXT_INIT;
+    int result = capture(argv, NULL, output, &error, code, &ignored);
+    if (result != 0 || *code != 0)
+        result = capture(argv, NULL, output, &error, code, why);
+    text_release(&error);
+    text_release(&ignored);
+    return result;
+}
+
 char *program_find(const char *name)
 {
     const char *path = strchr(name, '/') != NULL ? NULL : getenv("PATH");

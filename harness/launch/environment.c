@@ -135,13 +135,12 @@ static void gather_devices(struct json *document)
 /* The first line of a program's answer; NULL when it does not answer. The caller frees. */
 static char *first_line(const char *const *argv)
 {
-    struct text output = TEXT_INIT, error = TEXT_INIT, ignored = TEXT_INIT;
+    struct text output = TEXT_INIT, ignored = TEXT_INIT;
     char *line = NULL;
     int code = 0;
-    if (capture(argv, NULL, &output, &error, &code, &ignored) == 0 && code == 0)
+    if (capture_answer(argv, &output, &code, &ignored) == 0 && code == 0)
         line = xstrndup(text_string(&output), strcspn(text_string(&output), "\n"));
     text_release(&output);
-    text_release(&error);
     text_release(&ignored);
     return line;
 }
@@ -172,16 +171,15 @@ static void gather_workload(struct json *document)
 {
     char *program = file_beside_me("highwater-workload");
     const char *const argv[] = {program, "--describe", NULL};
-    struct text output = TEXT_INIT, error = TEXT_INIT, reason = TEXT_INIT;
+    struct text output = TEXT_INIT, reason = TEXT_INIT;
     struct json *about = NULL;
     int code = 0;
-    if (capture(argv, NULL, &output, &error, &code, &reason) == 0 && code == 0 &&
+    if (capture_answer(argv, &output, &code, &reason) == 0 && code == 0 &&
         json_parse(text_string(&output), output.length, &about, &reason) == 0)
         json_set(document, "workload", about);
     else
         json_set_text(document, "workload", NULL);
     text_release(&output);
-    text_release(&error);
     text_release(&reason);
     free(program);
 }

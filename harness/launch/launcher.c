@@ -36,14 +36,15 @@ static bool root_consents(bool allow_root)
 static int ask_version(const char *mpirun, struct text *version, struct text *why)
 {
     const char *const argv[] = {mpirun, "--version", NULL};
-    struct text error = TEXT_INIT;
     int code = 0;
-    int result = capture(argv, NULL, version, &error, &code, why);
-    text_release(&error);
+    int result = capture_answer(argv, version, &code, why);
     char *first = xstrndup(text_string(version), strcspn(text_string(version), "\n"));
     text_setf(version, "%s", first);
     free(first);
-    if (result == 0 && strstr(text_string(version), "Open MPI") == NULL) {
+    if (result == 0 && version->length == 0) {
+        text_addf(why, "mpirun --version gave no version (exit status %d)", code);
+        result = -1;
+    } else if (result == 0 && strstr(text_string(version), "Open MPI") == NULL) {
         text_addf(why, "mpirun is \"%s\", not Open MPI", text_string(version));
         result = -1;
     }

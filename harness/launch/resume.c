@@ -85,25 +85,25 @@ void resume_close(struct resume *resume)
 
 /* --- the machine --- */
 
-static void add_value(const struct json *document, const char *key, struct text *out)
+/* false: nobody knows it. */
+static bool add_value(const struct json *document, const char *key, struct text *out)
 {
     const struct json *value = json_get(document, key);
-    struct text bytes = TEXT_INIT;
-    if (value != NULL)
-        json_write(value, &bytes);
-    if (bytes.length > 0 && bytes.data[bytes.length - 1] == '\n')
-        bytes.data[--bytes.length] = '\0';
-    text_add(out, bytes.length > 0 ? text_string(&bytes) : "nothing");
-    text_release(&bytes);
+    if (value == NULL || json_is_null(value))
+        return false;
+    json_write(value, out);
+    if (out->data[out->length - 1] == '\n')
+        out->data[--out->length] = '\0';
+    return true;
 }
 
+/* What one side does not know is no difference. */
 static void compare_key(const struct json *old, const struct json *now, const char *key,
                         struct text *difference)
 {
     struct text a = TEXT_INIT, b = TEXT_INIT;
-    add_value(old, key, &a);
-    add_value(now, key, &b);
-    if (strcmp(text_string(&a), text_string(&b)) != 0)
+    bool known = add_value(old, key, &a) && add_value(now, key, &b);
+    if (known && strcmp(text_string(&a), text_string(&b)) != 0)
         text_addf(difference, "%s: %s is now %s\n", key, text_string(&a), text_string(&b));
     text_release(&a);
     text_release(&b);
@@ -111,8 +111,8 @@ static void compare_key(const struct json *old, const struct json *now, const ch
 
 int resume_check_machine(const char *folder, const struct json *environment, struct text *why)
 {
-    static const char *const keys[] = {"program_version", "program_build", "driver_version",
-                                       "mpi", "workload"};
+    static const char *const keys[] = {
+        "program_version", "program_build", "driver_version", "mpi", "workload"};
     char *path = xasprintf("%s/environment.json", folder);
     struct text bytes = TEXT_INIT, difference = TEXT_INIT;
     struct json *old = NULL;
@@ -135,6 +135,20 @@ int resume_check_machine(const char *folder, const struct json *environment, str
     return result;
 }
 
+/* Whether it fitted follows from how it ended; an empty cell says nothing. */
+static void check_fits(const struct row *closing, struct text *otherwise)
+{
+    const char *fits = row_text(closing, COLUMN_fits);
+    struct row follows = ROW_INIT;
+    row_set_text(&follows, COLUMN_phase, row_text(closing, COLUMN_phase));
+    row_set_status(&follows, (enum status)row_status(closing));
+    const char *should = row_text(&follows, COLUMN_fits);
+    if (otherwise->length == 0 && fits != NULL && (should == NULL || strcmp(fits, should) != 0))
+        text_addf(otherwise, "fits is %s, should be %s: status is %s", fits,
+                  should != NULL ? should : "empty", row_text(closing, COLUMN_status));
+    row_release(&follows);
+}
+
 int resume_check_rows(const struct resume *resume, const struct study *study,
                       const struct row *closing, size_t ranks, struct text *why)
 {
@@ -146,6 +160,7 @@ int resume_check_rows(const struct resume *resume, const struct study *study,
         struct row row = ROW_INIT;
         row_copy(&row, &closing[i]);
         plan_correct(&resume->ours, known ? &run : NULL, &row, &otherwise);
+        check_fits(&row, &otherwise);
         row_release(&row);
     }
     int result = otherwise.length > 0 ? -1 : 0;

@@ -15,3 +15,23 @@ done <keys
 hasnt out null
 grep -qE '^  memory_bytes: [0-9]+ = [0-9]+\.[0-9]{2} GB = [0-9]+\.[0-9]{2} GiB$' out ||
     fail "bytes for people without GB and GiB: $(grep memory_bytes out)"
+
+# a helper that fails is asked once more; then nobody knows what it would have said
+mkdir programs
+cp "$HIGHWATER_BIN/highwater" "$HIGHWATER_BIN/highwater-rank" programs
+cat >programs/highwater-workload <<EOF
+#!/bin/sh
+echo >>"$PWD/asked"
+[ "\$(wc -l <"$PWD/asked")" -gt "\$(cat "$PWD/fails")" ] || exit 1
+exec "$HIGHWATER_BIN/highwater-workload" "\$@"
+EOF
+chmod +x programs/highwater-workload
+HIGHWATER_BIN=$PWD/programs
+echo 1 >fails
+expect 0 environment --json
+hasnt out '"workload": null'
+has out '"workload": {'
+rm asked
+echo 2 >fails
+expect 0 environment --json
+has out '"workload": null'

@@ -103,6 +103,33 @@ printf '#!/bin/sh\necho "HYDRA build details: Version: 4.0"\n' > path/mpirun
 PATH=$PWD/path:$PATH_BEFORE sweep s.ini other
 refused 'not Open MPI'
 
+# --- an MPI that fails to say its version is asked once more ---
+cat > path/mpirun <<EOF
+#!/bin/sh
+case "\$*" in
+*--version*)
+    echo >> "$PWD/asked"
+    case " \$(cat "$PWD/fails") " in *" \$(wc -l < "$PWD/asked") "*) exit 137 ;; esac
+    ;;
+esac
+exec "$real" "\$@"
+EOF
+echo 1 2 > fails
+PATH=$PWD/path:$PATH_BEFORE sweep s.ini other
+refused 'mpirun --version gave no version .exit status 137.'
+echo 1 4 > fails # of the launcher's question, and of that for environment.json
+rm asked
+PATH=$PWD/path:$PATH_BEFORE sweep s.ini asked-again
+code_is 0
+grep -q '"mpi": ".*Open MPI' asked-again/environment.json || fail "asked $(wc -l < asked) times"
+echo 2 3 > fails # nobody knows it: no difference to a night that does
+rm asked
+PATH=$PWD/path:$PATH_BEFORE sweep s.ini untold
+code_is 0
+grep -q '"mpi": null' untold/environment.json || fail "asked $(wc -l < asked) times"
+sweep s.ini untold --resume --set 'sweep batch.values=1, 2, 4, 8'
+code_is 0
+
 # --- root needs consent ---
 if [ "$(id -u)" = 0 ]; then
     unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM

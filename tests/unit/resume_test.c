@@ -79,6 +79,13 @@ static void other_machines(void **state)
     forget(&swept);
     struct text after = contents_of("machine/rows.csv");
     assert_string_equal(text_string(&before), text_string(&after));
+    /* what one of two nights could not tell is no difference */
+    swept = sweep_on(rest, "machine", RESUME, NULL);
+    assert_int_equal(swept.outcome, SWEEP_DONE);
+    forget(&swept);
+    swept = sweep_on(rest, "untold", FRESH, NULL);
+    forget(&swept);
+    ends(rest, "untold", RESUME, SWEEP_DONE, 0, "nothing to do");
     /* another night's columns */
     struct text other = TEXT_INIT;
     text_add(&other, "extra,");
@@ -203,6 +210,10 @@ static void rows_of_others_are_refused(void **state)
             "options is fault=warmup:oom, should be");
     refuses(swept, COLUMN_seed, "8", "seed is 8, should be 7");
     refuses(swept, COLUMN_evidence, "observed", "evidence is observed, should be computed");
+    refuses(swept, COLUMN_fits, "no",
+            "r-batch-8-t1 are not of this study: fits is no, should be yes: status is ok");
+    refuses(swept, COLUMN_status, "oom", "fits is yes, should be no: status is oom");
+    refuses(swept, COLUMN_status, "adapted", "fits is yes, should be empty: status is adapted");
     refuses(input, COLUMN_input, "two", "r-input-one-t1 are not of this study: input is two");
     refuses(input, COLUMN_value, "3", "value is 3, should be empty");
     refuses(probe, COLUMN_role, "sweep", "role is sweep, should be boundary");
@@ -219,6 +230,7 @@ static void rows_that_say_nothing_else_stay(void **state)
     static const char rest[] = "[sweep batch]\nvalues = 8\n";
     resumed(rest, (struct change){.column = COLUMN_batch, .value = ""}, SWEEP_DONE, 0, "");
     resumed(rest, (struct change){.column = COLUMN_options, .value = ""}, SWEEP_DONE, 0, "");
+    resumed(rest, (struct change){.column = COLUMN_fits, .value = ""}, SWEEP_DONE, 0, "");
     resumed(rest, (struct change){.column = COLUMN_study_hash, .value = "s-0"}, SWEEP_DONE, 0,
             "");
     static const char *const unknown[] = {"r-input-gone-t1", "r-batch-8", "8"};
