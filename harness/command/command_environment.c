@@ -78,7 +78,7 @@ static void print_value(const char *key, const struct json *value, int depth, st
 static int run(struct command_call *call)
 {
     const struct output_option *to = call->options;
-    struct json *document = environment_gather(call->command_line);
+    struct json *document = environment_gather(call->command_line, "");
     if (to->json)
         json_write(document, &call->out);
     else

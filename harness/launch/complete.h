@@ -30,6 +30,9 @@ struct run_rows {
 /* -1: a shard cannot be read, or the point cannot be predicted. */
 int complete_run(const struct run_facts *facts, struct run_rows *rows,
                  struct text *why) MUST_CHECK;
+/* The files of the study changed meanwhile: nothing predicted or estimated stands beside what
+ * was seen, and it proves nothing of those that the study began with. */
+void run_rows_disown(struct run_rows *rows, const char *reason);
 void run_rows_release(struct run_rows *rows);
 
 #endif

@@ -184,7 +184,7 @@ static void gather_workload(struct json *document)
     free(program);
 }
 
-struct json *environment_gather(const char *command_line)
+struct json *environment_gather(const char *command_line, const char *files)
 {
     static const char *const mpirun[] = {"mpirun", "--version", NULL};
     struct json *document = json_make_object();
@@ -196,6 +196,8 @@ struct json *environment_gather(const char *command_line)
     set_owned(document, "program_build", text_string(&build));
     json_set_text(document, "gathered_utc", text_string(&now));
     json_set_text(document, "command_line", command_line);
+    if (*files != '\0')
+        json_set_text(document, "files", files);
     json_set(document, "host", gather_host());
     set_owned(document, "mpi", mpi);
     gather_devices(document);

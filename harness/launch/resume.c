@@ -112,7 +112,7 @@ static void compare_key(const struct json *old, const struct json *now, const ch
 int resume_check_machine(const char *folder, const struct json *environment, struct text *why)
 {
     static const char *const keys[] = {
-        "program_version", "program_build", "driver_version", "mpi", "workload"};
+        "program_version", "program_build", "driver_version", "mpi", "workload", "files"};
     char *path = xasprintf("%s/environment.json", folder);
     struct text bytes = TEXT_INIT, difference = TEXT_INIT;
     struct json *old = NULL;

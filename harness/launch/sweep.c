@@ -7,6 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* --- the files that the study names --- */
+
+bool sweep_files_changed(const struct sweep *sweep, struct text *how)
+{
+    const char *then = text_string(&sweep->files);
+    struct text now = TEXT_INIT, why = TEXT_INIT;
+    int read = study_fingerprint(sweep->request->study, &now, &why);
+    bool changed = read != 0 || strcmp(text_string(&now), then) != 0;
+    if (changed)
+        text_addf(how, "files changed while the study ran: %s is now %s", then,
+                  text_string(read != 0 ? &why : &now));
+    text_release(&now);
+    text_release(&why);
+    return changed;
+}
+
 /* --- a new folder --- */
 
 static enum sweep_outcome create_folder(struct sweep *sweep, const struct json *environment,
@@ -141,7 +157,8 @@ static enum sweep_outcome open_folder(struct sweep *sweep, struct text *why)
     const struct json *environment = request->environment;
     struct json *gathered = NULL;
     if (environment == NULL)
-        environment = gathered = environment_gather(request->command_line);
+        environment = gathered =
+            environment_gather(request->command_line, text_string(&sweep->files));
     enum sweep_outcome outcome = request->resume ? reopen_folder(sweep, environment, why)
                                                  : create_folder(sweep, environment, why);
     json_release(gathered);
@@ -188,7 +205,8 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
     const struct sweep_request *request = sweep->request;
     const char *fallback = request->folder != NULL ? request->folder : ".";
     enum sweep_outcome outcome = SWEEP_FAILED;
-    if (plan_make(request->study, sweep->driver.placement.ranks, &sweep->plan, why) != 0 ||
+    if (study_fingerprint(request->study, &sweep->files, why) != 0 ||
+        plan_make(request->study, sweep->driver.placement.ranks, &sweep->plan, why) != 0 ||
         open_probes(sweep, why) != 0 || check_first(sweep, why) != 0)
         return outcome;
     outcome = request->folder != NULL ? open_folder(sweep, why) : SWEEP_DONE;
@@ -242,6 +260,7 @@ static void sweep_close(struct sweep *sweep)
     probes_close(&sweep->probes);
     plan_release(&sweep->plan);
     text_release(&sweep->cut);
+    text_release(&sweep->files);
 }
 
 enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *why)

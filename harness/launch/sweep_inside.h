@@ -17,7 +17,8 @@ struct sweep {
     struct resume resume; /* the runs that are made */
     struct probes probes;
     struct skip skip;
-    struct text cut; /* of a torn tail, "" none */
+    struct text cut;   /* of a torn tail, "" none */
+    struct text files; /* of the study: their fingerprint when it began, "" none */
     uint64_t last_order;
     uint64_t began_ns;
     uint64_t until_ns; /* real time */
@@ -28,6 +29,9 @@ struct sweep {
 /* A message for people, and an event. */
 int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...) PRINTF_LIKE(3, 4)
     MUST_CHECK;
+/* The files that the study names, against those that it began with; says how they differ: then
+ * nothing that is predicted or estimated now belongs to it. */
+bool sweep_files_changed(const struct sweep *sweep, struct text *how);
 /* Makes every run that is not made. */
 enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why) MUST_CHECK;
 /* Is there a run to be made? */

@@ -183,11 +183,14 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
                                  const char *folder, struct text *why)
 {
     struct run_rows rows = {.rows = NULL};
+    struct text changed = TEXT_INIT;
     int signal = 0;
     uint64_t order = sweep->last_order + 1;
     enum sweep_outcome outcome = SWEEP_FAILED;
     switch (driver_run(&sweep->driver, run, order, folder, &rows, &signal, why)) {
     case RUN_DONE:
+        if (sweep_files_changed(sweep, &changed))
+            run_rows_disown(&rows, text_string(&changed));
         sweep->last_order = order;
         sweep->progress.made++;
         if (record(sweep, run, &rows, order, folder, why) == 0)
@@ -202,6 +205,7 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
         note_end(sweep, "stopped:", why);
         break;
     }
+    text_release(&changed);
     return outcome;
 }
 
@@ -281,6 +285,12 @@ static bool goes_on(struct sweep *sweep, enum sweep_outcome *outcome, struct tex
         return false;
     if (signal != 0) {
         *outcome = from_signal(signal);
+        return false;
+    }
+    if (sweep_files_changed(sweep, why)) {
+        text_add(why, ": no further run is started, the rest is left for --resume");
+        note_end(sweep, "stopped:", why);
+        *outcome = SWEEP_FAILED;
         return false;
     }
     if (clock_realtime_ns() < sweep->until_ns)

@@ -63,6 +63,12 @@ int study_look(const struct study *study, struct text *notes, struct text *why)
     return workload->look(&study->point, study->options, notes, why);
 }
 
+int study_fingerprint(const struct study *study, struct text *out, struct text *why)
+{
+    const struct workload *workload = study->workload;
+    return workload->fingerprint ? workload->fingerprint(study->options, out, why) : 0;
+}
+
 /* --- the canonical form: what a study means, whatever way it is written in --- */
 
 static void add_canonical(void *user, const char *section, const struct option *option,

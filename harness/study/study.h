@@ -92,6 +92,8 @@ void study_release(struct study *study);
 /* The workload's caution, and what it says of the files that its options name: appends to
  * `notes` a line each. -1: the files cannot be used, `why` has a line for each fault. */
 int study_look(const struct study *study, struct text *notes, struct text *why) MUST_CHECK;
+/* Of those files, as the workload has it (workload.h). */
+int study_fingerprint(const struct study *study, struct text *out, struct text *why) MUST_CHECK;
 
 /* Capacity of rank r on simulated and host devices; missing otherwise. */
 struct reading study_capacity(const struct study *study, uint64_t rank);

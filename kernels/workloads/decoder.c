@@ -5,6 +5,7 @@
  * tokens more. A step makes no allocator call (except in the growing layout), so that it is
  * recorded once in `warmup` and played from then on. */
 #include "kernels/workloads/decoder.h"
+#include "kernels/workloads/decoder_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,7 @@ const struct workload workload_decoder = {
     .check_options = decoder_check_options,
     .check = decoder_check,
     .look = decoder_look,
+    .fingerprint = model_fingerprint,
     .fixed = decoder_fixed,
     .run = run,
     .estimate = decoder_estimate,

@@ -214,3 +214,55 @@ int decoder_look(const struct point *point, const void *options, struct text *no
     decoder_files_release(&files);
     return result;
 }
+
+/* --- while a study runs ------------------------------------------------------------------- */
+
+static int add_file(const char *folder, const char *name, bool needed, struct text *facts,
+                    struct text *why)
+{
+    char *path = xasprintf("%s/%s", folder, name);
+    struct text bytes = TEXT_INIT;
+    int result = 0;
+    if (needed || file_exists(path))
+        result = file_read(path, SAFETENSORS_HEADER_LIMIT, &bytes, why);
+    text_addf(facts, "%s %zu\n", name, bytes.length);
+    text_add_bytes(facts, bytes.data, bytes.length);
+    text_release(&bytes);
+    free(path);
+    return result;
+}
+
+static void add_shards(const struct safetensors *set, struct text *facts)
+{
+    for (size_t i = 0; i < set->file_count; i++)
+        text_addf(facts, "%s %" PRIu64 "\n", set->files[i].path, set->files[i].bytes);
+    for (size_t i = 0; i < set->tensor_count; i++) {
+        const struct safetensors_tensor *tensor = &set->tensors[i];
+        text_addf(facts, "%s %s %zu %" PRIu64 " ", tensor->name,
+                  safetensors_dtype_name(tensor->dtype), tensor->file, tensor->offset);
+        safetensors_add_shape(tensor, facts);
+    }
+}
+
+int model_fingerprint(const void *options, struct text *out, struct text *why)
+{
+    const struct decoder_options *of = options;
+    struct safetensors set = {.files = NULL};
+    struct text facts = TEXT_INIT;
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    if (!decoder_has_model(of))
+        return 0;
+    int result = add_file(of->model, "config.json", true, &facts, why);
+    if (result == 0)
+        result = add_file(of->model, "model.safetensors.index.json", false, &facts, why);
+    if (result == 0 && has_weights(of->model))
+        result = safetensors_open_folder(of->model, &set, why);
+    add_shards(&set, &facts);
+    for (size_t i = 0; i < facts.length; i++)
+        hash = (hash ^ (unsigned char)facts.data[i]) * UINT64_C(1099511628211);
+    if (result == 0)
+        text_addf(out, "m-%016" PRIx64 " of %s", hash, of->model);
+    safetensors_release(&set);
+    text_release(&facts);
+    return result;
+}

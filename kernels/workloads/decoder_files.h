@@ -31,4 +31,8 @@ void decoder_files_need(struct decoder_files *files, const char *name, uint64_t 
 /* Says so of every tensor of the network (decoder_weights.c). */
 void decoder_weights_need(struct decoder_files *files);
 
+/* Of the contents of the options' model that matter before it runs (workload.h): config.json,
+ * the index, and of each shard name, size and header. The numbers themselves are not read. */
+int model_fingerprint(const void *options, struct text *out, struct text *why);
+
 #endif

@@ -32,6 +32,10 @@ struct workload {
      * know. */
     int (*look)(const struct point *point, const void *options, struct text *notes,
                 struct text *why);
+    /* A mark of what predictions and estimates take from those files: appends one line, another
+     * one when they are others; nothing when the options name none. -1: they cannot be read.
+     * NULL: there are none. */
+    int (*fingerprint)(const void *options, struct text *out, struct text *why);
     /* The value that the options give a dimension (a model has a width of its own); missing:
      * the point decides. NULL: they give none. */
     struct reading (*fixed)(enum dimension dimension, const void *options);
