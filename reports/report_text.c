@@ -136,7 +136,6 @@ static void add_stretch(struct text *out, const struct group *group)
 static void add_group(struct text *out, const struct group *group)
 {
     const struct run_line *first = group->lines;
-    const struct workload *workload = workload_find(first->workload);
     bool observed = strcmp(first->evidence, "observed") == 0;
     text_addf(out, "\n%s: study %s, %s%s%s, workload %s on %s",
               observed ? "observed" : "computed (nothing here was read from a device)",
@@ -144,8 +143,6 @@ static void add_group(struct text *out, const struct group *group)
               first->workload, first->backend);
     add_stretch(out, group);
     text_add_char(out, '\n');
-    if (workload && workload->caution)
-        text_addf(out, " %s\n", workload->caution);
     add_devices(out, group);
     add_columns(out, group);
     for (size_t i = 0; i < group->count; i++)
@@ -183,6 +180,18 @@ static void add_counts(struct text *out, const struct run_lines *lines)
         text_add(out, "dN behind a rank: a run of its own on the N-th device of the study\n");
 }
 
+/* Of each workload that has rows, once. */
+static void add_cautions(struct text *out, const struct run_lines *lines)
+{
+    for (size_t i = 0; workloads[i]; i++) {
+        bool has_rows = false;
+        for (size_t j = 0; j < lines->count && !has_rows; j++)
+            has_rows = strcmp(lines->lines[j].workload, workloads[i]->name) == 0;
+        if (has_rows && workloads[i]->caution)
+            text_addf(out, "%s\n", workloads[i]->caution);
+    }
+}
+
 static void add_changes(struct text *out, const struct run_lines *lines)
 {
     if (lines->changes.length == 0)
@@ -217,6 +226,7 @@ int report_text(const char *path, const struct report_study *study, struct text 
         text_addf(out, "%s; it is left out\n", text_string(&tear));
     if (lines.count)
         add_counts(out, &lines);
+    add_cautions(out, &lines);
     add_changes(out, &lines);
     for (size_t i = 0, next; i < lines.count; i = next) {
         for (next = i + 1; next < lines.count; next++)
