@@ -17,7 +17,7 @@ static char *line_of(const struct sweep_progress *progress, size_t columns)
 {
     struct text line = TEXT_INIT;
     progress_add_line("simulated", progress, columns, &line);
-    return line.length > 0 ? text_detach(&line) : xstrdup("");
+    return text_detach(&line);
 }
 
 static void line_is(const struct sweep_progress *progress, size_t columns, const char *wanted)
