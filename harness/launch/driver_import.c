@@ -1,11 +1,11 @@
 /* What a driver does with the files of a run without launching it. */
 #include "harness/launch/driver.h"
 
-#include "harness/base/file.h"
 #include "harness/launch/shard.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Of this run, this rank and its card, in every cell. The rows are changed. */
 static bool is_of(struct shard *shard, const struct run_facts *facts, uint64_t rank)
@@ -32,23 +32,27 @@ static bool is_to_be_made_again(const struct row *closing, uint32_t retry)
     return ((retry | 1u << STATUS_stopped) >> row_status(closing) & 1u) != 0;
 }
 
-/* A shard that cannot be read is not whole: its run is made again. */
-static bool all_whole(const struct run_facts *facts, uint32_t retry)
+/* What became a pipe or a folder is no shard, and its run is made again; one that cannot be
+ * read may be whole, and stops the study. */
+static int all_whole(const struct run_facts *facts, uint32_t retry, bool *whole,
+                     struct text *why)
 {
-    bool whole = true;
-    struct text ignored = TEXT_INIT;
-    for (uint64_t rank = 0; whole && rank < facts->placement->ranks; rank++) {
+    *whole = true;
+    for (uint64_t rank = 0; *whole && rank < facts->placement->ranks; rank++) {
         struct shard shard;
+        struct stat about;
         char *path = shard_path(facts->run_folder, rank);
-        bool read = file_exists(path) && shard_read(path, &shard, &ignored) == 0;
+        bool there = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+        int result = there ? shard_read(path, &shard, why) : 1;
         free(path);
-        whole = read && shard.complete && is_of(&shard, facts, rank) &&
-                !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
-        if (read)
+        if (result < 0)
+            return -1;
+        *whole = result == 0 && shard.complete && is_of(&shard, facts, rank) &&
+                 !is_to_be_made_again(&shard.rows[shard.count - 1], retry);
+        if (result == 0)
             shard_release(&shard);
     }
-    text_release(&ignored);
-    return whole;
+    return 0;
 }
 
 int driver_import(struct driver *driver, const struct plan_run *run, uint64_t order,
@@ -64,7 +68,9 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
                                     .run_folder = run_folder,
                                     .live_folder = run_folder,
                                     .end = &end};
-    bool whole = all_whole(&facts, retry);
+    bool whole = false;
+    if (all_whole(&facts, retry, &whole, why) != 0)
+        return -1;
     if (!whole)
         return 0;
     struct run_rows made = {.rows = NULL};
