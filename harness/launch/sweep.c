@@ -192,7 +192,9 @@ static int say_until(struct sweep *sweep, struct text *why)
     struct text moment = TEXT_INIT;
     int result = 0;
     if (until[0] != '\0') {
-        until_add_moment(&moment, sweep->until_ns);
+        uint64_t ahead =
+            strchr(until, ':') != NULL ? 0 : clock_realtime_ns() - sweep_now(sweep);
+        until_add_moment(&moment, sweep->until_ns + ahead);
         result = sweep_tell(sweep, why, "until %s: no run is started after %s", until,
                             text_string(&moment));
     }
@@ -268,7 +270,7 @@ enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *w
     struct sweep sweep = {.request = request, .began_ns = clock_monotonic_ns()};
     enum sweep_outcome outcome = look_at_folder(&sweep, why);
     if (outcome == SWEEP_DONE &&
-        until_moment(request->study->until, clock_realtime_ns(), &sweep.until_ns, why) != 0)
+        until_moment(request->study->until, sweep_now(&sweep), &sweep.until_ns, why) != 0)
         outcome = SWEEP_FAILED;
     if (outcome == SWEEP_DONE) {
         switch (driver_check(&sweep.driver, request->study, request->folder != NULL, why)) {

@@ -21,14 +21,17 @@ struct sweep {
     struct text files; /* of the study: their fingerprint when it began, "" none */
     uint64_t last_order;
     uint64_t began_ns;
-    uint64_t until_ns; /* real time */
+    uint64_t until_ns; /* by sweep_now */
     bool ended_early;  /* by until or at a failure */
     struct sweep_progress progress;
 };
 
 /* A message for people, and an event. */
-int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...) PRINTF_LIKE(3, 4)
-    MUST_CHECK;
+int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...)
+    PRINTF_LIKE(3, 4) MUST_CHECK;
+/* The clock that the study's `until` goes by: a time of day is real time, a duration passes as
+ * it does whatever is done to that clock. */
+uint64_t sweep_now(const struct sweep *sweep);
 /* The files that the study names, against those that it began with; says how they differ: then
  * nothing that is predicted or estimated now belongs to it. */
 bool sweep_files_changed(const struct sweep *sweep, struct text *how);

@@ -270,6 +270,12 @@ static enum sweep_outcome skip_one(struct sweep *sweep, const struct plan_run *r
 
 /* --- all of them --- */
 
+uint64_t sweep_now(const struct sweep *sweep)
+{
+    bool time_of_day = strchr(sweep->request->study->until, ':') != NULL;
+    return time_of_day ? clock_realtime_ns() : clock_monotonic_ns();
+}
+
 /* A signal that came between two runs. */
 static int pending_signal(const struct sweep *sweep)
 {
@@ -293,7 +299,7 @@ static bool goes_on(struct sweep *sweep, enum sweep_outcome *outcome, struct tex
         *outcome = SWEEP_FAILED;
         return false;
     }
-    if (clock_realtime_ns() < sweep->until_ns)
+    if (sweep_now(sweep) < sweep->until_ns)
         return true;
     sweep->ended_early = true;
     if (sweep_tell(sweep, why,

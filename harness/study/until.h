@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 /* "22:30", the next time after `now` that the local clock (TZ) shows it or jumps over it, or
- * "8h", that long after it; "" is never (UINT64_MAX). Nanoseconds of real time. -1: neither. */
+ * "8h", that long after it; "" is never (UINT64_MAX). Nanoseconds, of real time for a time of
+ * day, of the clock that `now` was read from for a duration. -1: neither. */
 int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns,
                  struct text *why) MUST_CHECK;
 /* Appends "2026-11-29 22:30:00 CET": the local clock at that moment. */
