@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define ATTEMPTS 3                           /* for a card to answer, */
-#define PAUSE_NS 100000000u                  /* with this between them */
+#define PAUSE_NS 300000000u                  /* with this between them */
 #define ASSUMED_OVERHEAD (UINT64_C(1) << 30) /* of context and libraries on a real card */
 
 /* --- what the workload program can do -------------------------------------------------------

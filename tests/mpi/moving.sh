@@ -144,7 +144,7 @@ exit 3
 EOF
 {
     until grep -q 'process 0 4026001' machine; do sleep 0.05; done
-    sleep 0.5
+    sleep 0.2
     machine
 } &
 sweep one.ini slow
