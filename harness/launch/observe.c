@@ -39,12 +39,13 @@ static const struct row *failed_row(const struct phase_record *record)
     return row_text(last, COLUMN_partial) != NULL ? last : NULL;
 }
 
-static void fill_phase(const struct observation *what, const struct row *said, struct row *row)
+static void fill_phase(const struct observation *what, const struct row *said, bool failed,
+                       struct row *row)
 {
     row_copy(row, said);
     if (row_status(row) < 0)
         row_set_status(row, what->verdict->status);
-    if (said == failed_row(what->record)) {
+    if (failed) {
         if (row_text(row, COLUMN_error) == NULL && what->verdict->error.length > 0)
             row_set_text(row, COLUMN_error, text_string(&what->verdict->error));
         if (row_text(row, COLUMN_refused_by) == NULL)
@@ -66,11 +67,12 @@ static void fill_ending(const struct ending *ending, struct row *row)
         row_set_count(row, COLUMN_exit_code, (uint64_t)WEXITSTATUS(ending->wait_status));
 }
 
-static void fill_closing(const struct observation *what, struct row *row)
+/* `failed`: the row of the phase that did; NULL: none. */
+static void fill_closing(const struct observation *what, const struct row *failed,
+                         struct row *row)
 {
     static const enum column of_failure[] = {COLUMN_refused_by, COLUMN_refused_bytes,
                                              COLUMN_free_bytes_at_failure};
-    const struct row *failed = failed_row(what->record);
     row_set_text(row, COLUMN_phase, "run");
     row_set_status(row, what->verdict->status);
     if (failed != NULL) {
@@ -96,13 +98,14 @@ static void fill_closing(const struct observation *what, struct row *row)
 void observe(const struct observation *what, struct row **out, size_t *out_count)
 {
     const struct phase_record *record = what->record;
+    const struct row *failed = failed_row(record); /* once: it looks through all of them */
     struct row *rows = xcalloc(record->count + 1, sizeof *rows);
     size_t count = 0;
     for (size_t i = 0; i < record->count; i++)
         if (row_text(&record->rows[i], COLUMN_phase) != NULL) /* else only the run failed */
-            fill_phase(what, &record->rows[i], &rows[count++]);
+            fill_phase(what, &record->rows[i], &record->rows[i] == failed, &rows[count++]);
     struct row *closing = &rows[count++];
-    fill_closing(what, closing);
+    fill_closing(what, failed, closing);
     spread(COLUMN_device_capacity_bytes, rows, count);
     if (what->verdict->status == STATUS_ok && spilled(rows, count, what->card_bytes)) {
         row_set_status(closing, STATUS_spilled);

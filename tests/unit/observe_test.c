@@ -1,3 +1,4 @@
+#include "harness/base/clock.h"
 #include "harness/launch/observe.h"
 #include "harness/launch/shard.h"
 
@@ -239,6 +240,38 @@ static void a_torn_shard_is_not_complete(void **state)
     text_release(&why);
 }
 
+/* Seconds for the rows of a child that told so many phases, the last of them a failure. */
+static double seconds_for(size_t count)
+{
+    struct row *said = xcalloc(count, sizeof *said), *rows;
+    size_t made;
+    struct verdict verdict = {.status = STATUS_error};
+    const struct phase_record record = {.hello = ROW_INIT, .rows = said, .count = count};
+    const struct row about = ROW_INIT;
+    const struct observation what = {.about = &about, .record = &record, .verdict = &verdict};
+    for (size_t i = 0; i < count; i++) {
+        row_set_text(&said[i], COLUMN_phase, "p");
+        row_set_status(&said[i], i + 1 < count ? STATUS_ok : STATUS_error);
+    }
+    uint64_t began = clock_monotonic_ns();
+    observe(&what, &rows, &made);
+    double seconds = (double)(clock_monotonic_ns() - began) / 1e9;
+    assert_int_equal(made, count + 1);
+    assert_text(&rows[count], COLUMN_failed_phase, "p");
+    rows_release(rows, made);
+    rows_release(said, count);
+    return seconds;
+}
+
+/* A flood of phases must not keep the rank from its shard: four times as many, not sixteen. */
+static void a_flood_costs_its_length(void **state)
+{
+    (void)state;
+    double few = seconds_for(5000), many = seconds_for(20000);
+    printf("5,000 phases %.3f s, 20,000 %.3f s\n", few, many);
+    assert_true(many < 10 * few + 0.2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_spill_is_no_fit),
         cmocka_unit_test(samples_belong_to_the_phase_of_their_moment),
         cmocka_unit_test(a_torn_shard_is_not_complete),
+        cmocka_unit_test(a_flood_costs_its_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
