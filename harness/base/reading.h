@@ -40,4 +40,11 @@ static inline struct reading reading_min(struct reading a, struct reading b)
     return a;
 }
 
+/* At most `slack` apart, or one of them missing: nobody can say that they differ. */
+static inline bool reading_near(struct reading a, struct reading b, uint64_t slack)
+{
+    return !a.known || !b.known ||
+           (a.value > b.value ? a.value - b.value : b.value - a.value) <= slack;
+}
+
 #endif

@@ -100,18 +100,12 @@ enum card_state card_settle(struct card *card, struct reading baseline, uint64_t
 
 bool card_differs(struct reading a, struct reading b)
 {
-    if (!a.known || !b.known)
-        return false;
-    return a.value > b.value ? a.value - b.value > CARD_TOLERANCE
-                             : b.value - a.value > CARD_TOLERANCE;
+    return !reading_near(a, b, CARD_TOLERANCE);
 }
 
-static bool holds_more(const struct card *card)
+bool card_grew(struct reading was, struct reading is)
 {
-    return (card_differs(card->before.used, card->used_after) &&
-            card->used_after.value > card->before.used.value) ||
-           (card_differs(card->foreign_before, card->foreign_after) &&
-            card->foreign_after.value > card->foreign_before.value);
+    return card_differs(was, is) && is.value > was.value;
 }
 
 void card_look_after(struct card *card, uint64_t patience_ns)
@@ -123,7 +117,9 @@ void card_look_after(struct card *card, uint64_t patience_ns)
     while (card->nvml != NULL && read_memory(card, &after, &ignored) == 0 && !card->shared) {
         card->used_after = after.used;
         card->foreign_after = all_processes(card);
-        if (!holds_more(card) || clock_monotonic_ns() >= until)
+        bool more = card_grew(card->before.used, after.used) ||
+                    card_grew(card->foreign_before, card->foreign_after);
+        if (!more || clock_monotonic_ns() >= until)
             break;
         nanosleep(&glance, NULL);
     }

@@ -39,6 +39,7 @@ void card_look_after(struct card *card, uint64_t patience_ns);
 /* Further apart than use may move without anybody having done something; never so when one of
  * them is missing. */
 bool card_differs(struct reading a, struct reading b);
+bool card_grew(struct reading was, struct reading is);
 
 /* True when memory by process cannot be had: a pid namespace, or a driver that does not tell.
  */

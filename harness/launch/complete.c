@@ -150,8 +150,7 @@ static void judge_order(const struct prediction *plan, const struct row *said,
 }
 
 /* Moves one rank's rows behind the others: planned phases in plan order, phases that no plan
- * knows, the closing row. */
-/* `plan` is NULL when there is no prediction. */
+ * knows, the closing row. `plan` is NULL when there is no prediction. */
 static void add_in_order(const struct prediction *plan, struct row *said, size_t count,
                          struct run_rows *rows)
 {

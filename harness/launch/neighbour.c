@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LIBRARIES_MOST                                                                         \
-    ((uint64_t)4 << 30) /* bytes; a context with cuBLAS takes less than 1 GiB */
+/* A context with cuBLAS takes less than 1 GiB. */
+#define LIBRARIES_MOST ((uint64_t)4 << 30)
 
 static void say(struct reading was, struct reading is, const char *when, struct text *what)
 {
@@ -97,7 +97,7 @@ static bool moved_beside_child(struct reading before, const struct phase_record 
                 say(was, now[j], row_text(row, COLUMN_phase), what);
                 return true;
             }
-        if (card_differs(was, refused) && refused.value > was.value) {
+        if (card_grew(was, refused)) {
             say(was, refused, "when it was refused", what);
             return true;
         }

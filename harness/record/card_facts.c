@@ -17,20 +17,13 @@ static const struct {
 };
 #define CARD_COLUMNS (sizeof card_columns / sizeof *card_columns)
 
-static bool is_near(const struct row *a, const struct row *b, enum column column,
-                    uint64_t slack)
-{
-    struct reading x = row_count(a, column), y = row_count(b, column);
-    return (x.value > y.value ? x.value - y.value : y.value - x.value) <= slack;
-}
-
 static bool is_same(const struct row *a, const struct row *b, enum column column,
                     uint64_t slack)
 {
     if (a->cell[column].kind == CELL_EMPTY || b->cell[column].kind == CELL_EMPTY)
         return true;
     if (column_facts[column].type == COLUMN_TYPE_COUNT)
-        return is_near(a, b, column, slack);
+        return reading_near(row_count(a, column), row_count(b, column), slack);
     return strcmp(row_text(a, column), row_text(b, column)) == 0;
 }
 
