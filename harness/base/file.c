@@ -151,22 +151,30 @@ int file_write_all(int fd, const void *bytes, size_t length, const char *path, s
     return 0;
 }
 
-/* The folder in which a path's last name lies; the caller frees. */
-static char *folder_of(const char *path)
+/* Of the first `length` bytes, those without slashes at their end; the root keeps its own. */
+static size_t without_slashes(const char *path, size_t length)
 {
-    size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
+    return length;
+}
+
+char *path_plain(const char *path)
+{
+    return xstrndup(path, without_slashes(path, strlen(path)));
+}
+
+char *path_parent(const char *path)
+{
+    size_t length = without_slashes(path, strlen(path));
     while (length > 0 && path[length - 1] != '/')
         length--;
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    return length == 0 ? xstrdup(".") : xstrndup(path, length);
+    return length == 0 ? xstrdup(".") : xstrndup(path, without_slashes(path, length));
 }
 
 static int sync_folder_of(const char *path, struct text *why)
 {
-    char *folder = folder_of(path);
+    char *folder = path_parent(path);
     int failed = folder_sync(folder, why);
     free(folder);
     return failed;
@@ -327,7 +335,7 @@ char *file_beside_me(const char *name)
     if (length <= 0)
         return xstrdup(name); /* no /proc: left to PATH */
     self[length] = '\0';
-    char *folder = folder_of(self);
+    char *folder = path_parent(self);
     char *path = xasprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
     free(folder);
     return path;

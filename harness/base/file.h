@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A path without slashes at its end, and the folder in which its last name lies ("." for a bare
+ * name). The caller frees. */
+char *path_plain(const char *path) MUST_CHECK;
+char *path_parent(const char *path) MUST_CHECK;
 /* A descriptor to read from. What is no regular file is refused, without waiting for a writer,
  * unless the path names a device or a descriptor (/dev/stdin, /dev/fd/3, /proc/self/fd/3). */
 int file_open(const char *path, struct text *why) MUST_CHECK;

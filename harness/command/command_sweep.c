@@ -1,5 +1,6 @@
 #include "harness/command/command.h"
 
+#include "harness/base/file.h"
 #include "harness/base/log.h"
 #include "harness/command/progress.h"
 #include "harness/launch/resume.h"
@@ -62,12 +63,9 @@ static char *default_folder(const struct study *study)
 static char *folder_of(const struct command_call *call, const struct study *study)
 {
     const char *given = command_given(call, "results");
-    size_t length = given != NULL ? strlen(given) : 0;
     if (given == NULL)
         return default_folder(study);
-    while (length > 1 && given[length - 1] == '/')
-        length--;
-    return length > 0 ? xstrndup(given, length) : NULL;
+    return given[0] != '\0' ? path_plain(given) : NULL;
 }
 
 static int sweep_into(const struct command_call *call, const struct study *study,

@@ -105,20 +105,19 @@ static int look(struct folder_view *view, struct text *why)
 void folder_add_missing(const char *folder, const char *file, struct text *why)
 {
     static const char *const backends[] = {"simulated", "host"};
-    size_t length = strlen(folder);
+    char *plain = path_plain(folder);
     text_addf(why, "%s: ", folder);
     if (file_exists(folder))
         text_addf(why, "no %s in it", file);
     else
         text_add(why, "there is no such folder");
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
     for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        char *other = xasprintf("%.*s.%s", (int)length, folder, backends[i]);
+        char *other = xasprintf("%s.%s", plain, backends[i]);
         if (file_exists(other))
             text_addf(why, "; there is %s", other);
         free(other);
     }
+    free(plain);
 }
 
 int folder_view_open(struct folder_view *view, const char *folder, struct text *why)

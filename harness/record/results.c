@@ -132,22 +132,13 @@ static enum results_outcome create_hidden(struct results *results, const struct 
     return outcome;
 }
 
-/* The folder that holds `path`, which has no slash at its end; the caller frees. */
-static char *parent_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return xstrdup(".");
-    return slash == path ? xstrdup("/") : xstrndup(path, (size_t)(slash - path));
-}
-
 /* Makes `folder` and says which ancestor was the first that had to be made ("" none). */
 static int make_parents(const char *folder, struct text *made, struct text *why)
 {
     char *path = xstrdup(folder);
     while (!file_exists(path)) {
         text_setf(made, "%s", path);
-        char *parent = parent_of(path);
+        char *parent = path_parent(path);
         free(path);
         path = parent;
     }
@@ -160,7 +151,7 @@ static void unmake_parents(const char *folder, const struct text *made)
 {
     char *path = xstrdup(folder);
     while (made->length > 0 && strlen(path) >= made->length && rmdir(path) == 0) {
-        char *parent = parent_of(path);
+        char *parent = path_parent(path);
         free(path);
         path = parent;
     }
@@ -174,7 +165,7 @@ static int sync_parents(const char *folder, const struct text *made, struct text
     int failed = folder_sync(path, why);
     for (bool more = made->length > 0; more && !failed;) {
         more = strcmp(path, text_string(made)) != 0;
-        char *parent = parent_of(path);
+        char *parent = path_parent(path);
         free(path);
         path = parent;
         failed = folder_sync(path, why);
@@ -204,19 +195,11 @@ static enum results_outcome create_below(struct results *results, const char *pa
     return outcome;
 }
 
-char *results_path(const char *folder)
-{
-    size_t length = strlen(folder);
-    while (length > 1 && folder[length - 1] == '/')
-        length--;
-    return xstrndup(folder, length);
-}
-
 enum results_outcome results_create(struct results *results, const char *folder,
                                     const struct text *study, const struct text *environment,
                                     struct text *why)
 {
-    struct results made = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
+    struct results made = {.folder = path_plain(folder), .rows_fd = -1, .events_fd = -1};
     enum results_outcome outcome;
     if (results_in_use(made.folder)) {
         results_add_user(made.folder, why);
@@ -225,7 +208,7 @@ enum results_outcome results_create(struct results *results, const char *folder,
         text_addf(why, "%s exists already", made.folder);
         outcome = RESULTS_EXISTS;
     } else {
-        char *parent = parent_of(made.folder);
+        char *parent = path_parent(made.folder);
         outcome = create_below(&made, parent, study, environment, why);
         free(parent);
     }

@@ -6,8 +6,6 @@
 
 /* Takes the lock without waiting. */
 enum results_outcome rows_lock(int rows_fd, const char *folder, struct text *why) MUST_CHECK;
-/* The folder's path without slashes at its end; the caller frees. */
-char *results_path(const char *folder) MUST_CHECK;
 /* Closes without a look: of what has failed already. */
 void results_drop(struct results *results);
 /* Cuts rows.csv off at byte `end`. `keep`: what lies behind is on the disk before, as a new

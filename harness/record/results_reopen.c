@@ -234,7 +234,7 @@ enum results_outcome results_reopen(struct results *results, const char *folder,
                                     const struct results_listener *listener,
                                     struct results_reopened *reopened, struct text *why)
 {
-    struct results opened = {.folder = results_path(folder), .rows_fd = -1, .events_fd = -1};
+    struct results opened = {.folder = path_plain(folder), .rows_fd = -1, .events_fd = -1};
     struct results_reopened found = {.said = TEXT_INIT};
     struct scan scan = {.done = &found.done, .listener = listener};
     enum results_outcome outcome = open_files(&opened, why);

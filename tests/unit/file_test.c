@@ -240,13 +240,34 @@ static void lines_are_whole_or_torn(void **state)
     text_release(&bytes);
 }
 
+static void paths(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        /* path, plain, parent */
+        {"a", "a", "."},   {"a/", "a", "."},     {"a/b", "a/b", "a"}, {"a//b///", "a//b", "a"},
+        {"/a", "/a", "/"}, {"//a/", "//a", "/"}, {"/", "/", "/"},     {"///", "/", "/"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *plain = path_plain(cases[i][0]), *parent = path_parent(cases[i][0]);
+        assert_string_equal(plain, cases[i][1]);
+        assert_string_equal(parent, cases[i][2]);
+        free(plain);
+        free(parent);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(creates_once),     cmocka_unit_test(reads_with_a_limit),
-        cmocka_unit_test(replaces_whole),   cmocka_unit_test(full_disk_leaves_nothing),
-        cmocka_unit_test(makes_folders),    cmocka_unit_test(removes_but_never_follows),
-        cmocka_unit_test(finds_neighbours), cmocka_unit_test(lines_are_whole_or_torn),
+        cmocka_unit_test(creates_once),
+        cmocka_unit_test(reads_with_a_limit),
+        cmocka_unit_test(replaces_whole),
+        cmocka_unit_test(full_disk_leaves_nothing),
+        cmocka_unit_test(makes_folders),
+        cmocka_unit_test(removes_but_never_follows),
+        cmocka_unit_test(finds_neighbours),
+        cmocka_unit_test(lines_are_whole_or_torn),
+        cmocka_unit_test(paths),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);
 }
