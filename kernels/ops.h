@@ -12,7 +12,7 @@
 #ifndef HIGHWATER_KERNELS_OPS_H
 #define HIGHWATER_KERNELS_OPS_H
 
-#include "harness/memory/device.h"
+#include "harness/device/device.h"
 #include "kernels/dtype.h"
 #include "kernels/fill.h"
 

@@ -7,7 +7,7 @@
 #ifndef HIGHWATER_KERNELS_OPS_ATTENTION_H
 #define HIGHWATER_KERNELS_OPS_ATTENTION_H
 
-#include "harness/estimate/estimate.h" /* PAGE_TOKENS */
+#include "harness/model/estimate.h" /* PAGE_TOKENS */
 #include "kernels/ops.h"
 
 #include <stdbool.h>

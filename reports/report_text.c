@@ -1,8 +1,8 @@
 #include "reports/report_text.h"
 
 #include "harness/base/units.h"
-#include "harness/study/plan.h"
-#include "kernels/workloads/workload.h"
+#include "harness/plan/plan.h"
+#include "harness/workload/workload.h"
 #include "reports/limits.h"
 
 #include <inttypes.h>

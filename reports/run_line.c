@@ -1,7 +1,7 @@
 #include "reports/run_line.h"
 
 #include "harness/record/table.h"
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 #include "reports/changes.h"
 
 #include <stdlib.h>

@@ -43,4 +43,10 @@ void text_add_bytes_cell(struct text *text, const char *mark, struct reading byt
 /* "1 h 02 min", "12.3 s", "45 ms". For people only. */
 void text_add_duration(struct text *text, uint64_t nanoseconds);
 
+/* `bytes` to the next multiple of `unit`. */
+static inline uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
 #endif

@@ -2,7 +2,7 @@
 
 #include "harness/base/file.h"
 #include "harness/base/log.h"
-#include "harness/launch/sweep.h"
+#include "harness/drive/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>

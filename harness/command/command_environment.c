@@ -2,7 +2,7 @@
 
 #include "harness/base/json.h"
 #include "harness/base/units.h"
-#include "harness/launch/sweep.h"
+#include "harness/drive/sweep.h"
 
 #include <inttypes.h>
 #include <stdio.h>

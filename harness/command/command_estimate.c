@@ -3,7 +3,7 @@
 #include "harness/base/json.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
-#include "harness/estimate/estimate.h"
+#include "harness/model/estimate.h"
 
 #include <inttypes.h>
 #include <math.h>

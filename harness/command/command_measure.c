@@ -3,7 +3,7 @@
 #include "harness/base/file.h"
 #include "harness/base/json.h"
 #include "harness/base/log.h"
-#include "harness/launch/devices.h"
+#include "harness/nvml/devices.h"
 #include "harness/command/progress.h"
 
 #include <inttypes.h>

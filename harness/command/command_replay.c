@@ -3,7 +3,7 @@
 #include "harness/base/json.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
-#include "harness/memory/replay.h"
+#include "harness/trace/replay.h"
 #include "harness/record/table.h"
 
 #include <inttypes.h>

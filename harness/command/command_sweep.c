@@ -3,7 +3,7 @@
 #include "harness/base/file.h"
 #include "harness/base/log.h"
 #include "harness/command/progress.h"
-#include "harness/launch/resume.h"
+#include "harness/drive/resume.h"
 #include "kernels/backends.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "harness/command/describe.h"
 
 #include "harness/base/json.h"
-#include "harness/launch/nvml.h"
+#include "harness/nvml/nvml.h"
 #include "kernels/backends.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define HIGHWATER_COMMAND_FOLDER_VIEW_H
 
 #include "harness/record/results.h"
-#include "harness/study/probes.h"
+#include "harness/plan/searches.h"
 
 struct folder_view {
     const char *folder; /* borrowed */

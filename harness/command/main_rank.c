@@ -1,6 +1,6 @@
 /* highwater-rank: one MPI process per device, the observer; started by highwater sweep. */
 #include "harness/base/log.h"
-#include "harness/launch/rank.h"
+#include "harness/observe/rank.h"
 
 int main(int argc, char **argv)
 {

@@ -2,9 +2,9 @@
  * Exit: 0 ended well · 1 bad words or bookkeeping · 3 a fail line was said */
 #include "harness/base/log.h"
 #include "harness/command/describe.h"
-#include "kernels/workloads/request.h"
+#include "harness/workload/request.h"
 #include "harness/protocol/phases.h"
-#include "kernels/workloads/speaker.h"
+#include "harness/workload/speaker.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef HIGHWATER_COMMAND_PLAN_VIEW_H
 #define HIGHWATER_COMMAND_PLAN_VIEW_H
 
-#include "harness/command/forecast.h"
+#include "harness/plan/outlook.h"
 
 struct plan_view {
     const struct study *study;

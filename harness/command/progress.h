@@ -4,7 +4,7 @@
 #ifndef HIGHWATER_COMMAND_PROGRESS_H
 #define HIGHWATER_COMMAND_PROGRESS_H
 
-#include "harness/launch/sweep.h"
+#include "harness/drive/sweep.h"
 
 struct progress_view {
     const char *backend;

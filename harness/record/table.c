@@ -1,7 +1,7 @@
 #include "harness/record/table.h"
 
 #include "harness/base/lines.h"
-#include "harness/record/guard.h"
+#include "harness/record/spreadsheet_guard.h"
 #include "harness/record/table_header.h"
 
 #include <csv.h>

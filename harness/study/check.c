@@ -4,7 +4,7 @@
 
 #include "harness/base/units.h"
 #include "kernels/backends.h"
-#include "kernels/workloads/fault.h"
+#include "harness/workload/fault.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "harness/study/study.h"
 
 #include "harness/base/file.h"
-#include "harness/study/freeze.h"
+#include "harness/study/overrides.h"
 #include "harness/study/interpret.h"
 
 #include <ini.h>

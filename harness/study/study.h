@@ -6,7 +6,7 @@
 #ifndef HIGHWATER_STUDY_STUDY_H
 #define HIGHWATER_STUDY_STUDY_H
 
-#include "kernels/workloads/workload.h"
+#include "harness/workload/workload.h"
 
 enum study_order { ORDER_LISTED, ORDER_SHUFFLED };
 enum study_phases { PHASES_SPLIT, PHASES_WHOLE, PHASES_BOTH };

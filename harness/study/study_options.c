@@ -114,7 +114,7 @@ static const struct option device_options[] = {
 
 const struct option point_options[] = {
 #define DIMENSION(name, unit, meaning) ROW(name, meaning, FALLBACK_##name)
-#include "harness/record/dimension.def"
+#include "harness/setting/dimension.def"
 #undef DIMENSION
     END};
 

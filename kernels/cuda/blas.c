@@ -5,7 +5,7 @@
  * (odd sizes), the plain product does and the caller adds the bias. Accumulation is in float32,
  * also where a product is split over blocks of `in`; tf32 and emulation are never asked for. */
 #include "kernels/cuda/blas.h"
-#include "harness/memory/cuda/device_cuda.h"
+#include "harness/device/cuda/device_cuda.h"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>

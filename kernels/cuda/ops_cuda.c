@@ -1,4 +1,4 @@
-#include "harness/memory/cuda/device_cuda.h"
+#include "harness/device/cuda/device_cuda.h"
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/ops_decoder.h"

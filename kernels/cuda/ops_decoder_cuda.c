@@ -1,6 +1,6 @@
 /* The decoder's operations on a card: its kernels, cuBLAS for products of many rows, and steps
  * recorded as graphs. */
-#include "harness/memory/cuda/device_cuda.h"
+#include "harness/device/cuda/device_cuda.h"
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/launch_decoder.h"

@@ -3,9 +3,9 @@
 #ifndef HIGHWATER_KERNELS_DECODER_H
 #define HIGHWATER_KERNELS_DECODER_H
 
-#include "harness/estimate/model_config.h"
+#include "harness/model/model_config.h"
 #include "kernels/ops_decoder.h"
-#include "kernels/workloads/session.h"
+#include "harness/workload/session.h"
 
 /* --- what is asked for (decoder_shape.c) -------------------------------------------- */
 enum kv_layout { KV_STATIC, KV_GROW, KV_PAGED };

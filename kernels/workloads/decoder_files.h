@@ -4,7 +4,7 @@
 #ifndef HIGHWATER_KERNELS_DECODER_FILES_H
 #define HIGHWATER_KERNELS_DECODER_FILES_H
 
-#include "harness/estimate/safetensors.h"
+#include "harness/model/safetensors.h"
 #include "kernels/workloads/decoder.h"
 
 #define DECODER_HEAD "lm_head.weight"

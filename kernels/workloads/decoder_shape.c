@@ -1,6 +1,6 @@
 /* decoder_shape.c: options and point → network, checked. */
 #include "harness/base/units.h"
-#include "harness/estimate/estimate.h"
+#include "harness/model/estimate.h"
 #include "kernels/workloads/decoder.h"
 
 #include <inttypes.h>

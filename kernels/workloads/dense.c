@@ -3,7 +3,7 @@
  * Bias and GELU work in place, so that the most that lives at once is weights, inputs, one
  * hidden activation of 4 * width features and one output. */
 #include "harness/base/units.h"
-#include "kernels/workloads/session.h"
+#include "harness/workload/session.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

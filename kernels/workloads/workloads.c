@@ -1,4 +1,4 @@
-#include "kernels/workloads/workload.h"
+#include "harness/workload/workload.h"
 
 #include <string.h>
 

@@ -382,7 +382,7 @@ part_start() {
     judge "$(is "$(cut -d' ' -f3 "$folder/start.one" "$folder/start.all" | sort -nu | tr '\n' ' ')" "1 $count ")" \
         "one card visible, then all"
     ${CC:-cc} -std=gnu11 -O2 -D_GNU_SOURCE "-I$source" "$source/tests/bench/nvml_cost.c" \
-        "$source/harness/launch/nvml.c" "$source/harness/base/text.c" -o "$folder/nvml_cost" -ldl || return
+        "$source/harness/nvml/nvml.c" "$source/harness/base/text.c" -o "$folder/nvml_cost" -ldl || return
     for i in 1 2 3 4 5; do timeout 20 "$folder/nvml_cost" "$(uuid $last)" >> "$folder/nvml"; done
     for what in open find_by_uuid one_sample close; do
         say "      NVML $what: $(grep "^$what " "$folder/nvml" | sort -n -k 2 | sed -n 3p |

@@ -3,7 +3,7 @@
  *     nvml_cost UUID [SAMPLES]     "what wall_us cpu_us", a line each; default: 200 samples
  *
  * Built by multi_gpu.sh with the house's own nvml.c. */
-#include "harness/launch/nvml.h"
+#include "harness/nvml/nvml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * recordings (up to 10 million events over up to 100,000 live blocks) and the bytes that the
  * allocator keeps per live block, all of its bookkeeping included.
  */
-#include "harness/memory/replay.h"
+#include "harness/trace/replay.h"
 
 #include <inttypes.h>
 #include <malloc.h>

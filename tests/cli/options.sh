@@ -9,7 +9,7 @@ for command in $commands; do
     grep -qE "^  $command " out || fail "--help lacks $command"
 done
 # README and --help have every exit code
-sed -n '/^enum sweep_outcome/,/^}/s/.* = \([0-9]*\),.*/\1/p' "$HIGHWATER_SOURCE/harness/launch/sweep.h" >codes
+sed -n '/^enum sweep_outcome/,/^}/s/.* = \([0-9]*\),.*/\1/p' "$HIGHWATER_SOURCE/harness/drive/sweep.h" >codes
 [ "$(wc -l <codes)" -ge 9 ] || fail "the exit codes: $(cat codes)"
 sed -n '/^| exit code/,/^$/p' "$HIGHWATER_SOURCE/README.md" >table
 while read -r code; do

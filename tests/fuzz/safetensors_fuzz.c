@@ -1,7 +1,7 @@
 /* Any bytes are a header or a refusal; of what is accepted the tensors tile the data. The first
  * two bytes say how much data there is. The same bytes are a config.json or a refusal. */
-#include "harness/estimate/model_config.h"
-#include "harness/estimate/safetensors.h"
+#include "harness/model/model_config.h"
+#include "harness/model/safetensors.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Any bytes are a study or a refusal. What is accepted reads back from its frozen form as the
  * same study, and can be listed. Bytes behind a 0xFE are an override. */
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

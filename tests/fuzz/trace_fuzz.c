@@ -4,7 +4,7 @@
  * The first byte chooses allocator and settings; then comes a trace, and behind a line "=" the
  * segments, behind another one a list for roundup_power2_divisions.
  */
-#include "harness/memory/replay.h"
+#include "harness/trace/replay.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * when it notices that the device has finished, and the plan's is an upper bound.
  *
  *     counters_equal_plan [DEVICE]    DEVICE other than cuda: a sample, to test the test */
-#include "harness/memory/replay.h"
+#include "harness/trace/replay.h"
 #include "kernels/backends.h"
 #include "kernels/workloads/decoder.h"
 

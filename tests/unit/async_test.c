@@ -1,6 +1,6 @@
 /* async: figures are those of the device's pool; on simulated and host devices a model of it.
  */
-#include "harness/memory/allocator.h"
+#include "harness/allocator/allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The boundary search against every small world, against noise, and against worlds that never
  * answer. */
-#include "harness/study/boundary.h"
+#include "harness/plan/boundary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What a boundary search says of what it saw. */
-#include "harness/study/boundary.h"
+#include "harness/plan/boundary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

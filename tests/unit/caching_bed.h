@@ -2,7 +2,7 @@
 #ifndef HIGHWATER_TESTS_CACHING_BED_H
 #define HIGHWATER_TESTS_CACHING_BED_H
 
-#include "harness/memory/allocator.h"
+#include "harness/allocator/allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* The caching allocator's rules one at a time. */
-#include "harness/memory/piece.h"
+#include "harness/device/piece.h"
 #include "tests/unit/caching_bed.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-#include "harness/launch/classify.h"
-#include "harness/launch/oomkill.h"
+#include "harness/verdict/classify.h"
+#include "harness/observe/oomkill.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Whole runs and emptied caches: what differs from a split run, and what must not. */
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 #include "kernels/workloads/decoder.h"
 #include "tests/unit/recorder.h"
 

@@ -1,6 +1,6 @@
 /* Simulated and host devices: capacity, overhead, what refuses, and memory that is really
  * there. */
-#include "harness/memory/device.h"
+#include "harness/device/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

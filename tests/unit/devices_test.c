@@ -1,4 +1,4 @@
-#include "harness/launch/devices.h"
+#include "harness/nvml/devices.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

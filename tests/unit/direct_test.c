@@ -1,5 +1,5 @@
 /* direct: no pool; and how the simulated device packs what is small. */
-#include "harness/memory/allocator.h"
+#include "harness/allocator/allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * reserved bytes after each call, with the device idle, and kept busy so that nothing completes
  * between two synchronisations). */
 #include "harness/base/units.h"
-#include "harness/memory/device.h"
+#include "harness/device/device.h"
 #include "harness/record/table.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "harness/estimate/estimate.h"
+#include "harness/model/estimate.h"
 
 static uint64_t weights(uint64_t parameters, uint64_t bits)
 {

@@ -1,5 +1,5 @@
 /* Expandable segments against the worked figures of their specification. */
-#include "harness/memory/allocator.h"
+#include "harness/allocator/allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * the allocator's invariants checked after every operation. Each time proper rows, and nothing
  * left. */
 #include "kernels/backends.h"
-#include "kernels/workloads/workload.h"
+#include "harness/workload/workload.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Limits and the failure ladder: what is refused first, what is given back and tried again, and
  * that plan, child and recording agree about it. */
 #include "harness/base/file.h"
-#include "harness/memory/replay.h"
-#include "harness/study/plan.h"
+#include "harness/trace/replay.h"
+#include "harness/plan/plan.h"
 #include "kernels/workloads/decoder.h"
 #include "tests/unit/recorder.h"
 

@@ -1,8 +1,8 @@
-#include "harness/launch/capture.h"
-#include "harness/launch/childline.h"
-#include "harness/launch/launcher.h"
-#include "harness/launch/ranksetting.h"
-#include "harness/launch/rundir.h"
+#include "harness/base/capture.h"
+#include "harness/drive/childline.h"
+#include "harness/drive/launcher.h"
+#include "harness/protocol/rank_setting.h"
+#include "harness/drive/rundir.h"
 
 #include "harness/base/file.h"
 

@@ -1,7 +1,7 @@
 /* memory: tags, the composition of the peak, phases, the live page, refusals and recordings. */
 #include "harness/base/file.h"
-#include "harness/memory/memory.h"
-#include "harness/memory/replay.h"
+#include "harness/workload/memory.h"
+#include "harness/trace/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

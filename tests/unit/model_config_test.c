@@ -1,5 +1,5 @@
 /* config.json: what is read, what is assumed and said, what is refused. */
-#include "harness/estimate/model_config.h"
+#include "harness/model/model_config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #define HIGHWATER_TESTS_MODEL_FOLDER_H
 
 #include "harness/base/file.h"
-#include "harness/estimate/model_config.h"
+#include "harness/model/model_config.h"
 #include "kernels/host/convert.h"
 
 #include <inttypes.h>

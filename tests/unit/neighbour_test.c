@@ -1,4 +1,4 @@
-#include "harness/launch/neighbour.h"
+#include "harness/observe/neighbour.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "harness/base/clock.h"
-#include "harness/launch/observe.h"
-#include "harness/launch/shard.h"
+#include "harness/observe/child_rows.h"
+#include "harness/protocol/shard.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_PLAN_BED_H
 #define TESTS_UNIT_PLAN_BED_H
 
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

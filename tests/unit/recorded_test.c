@@ -1,7 +1,7 @@
 /* Recordings made here, of what the given ones do not do: an allocator at work and what a
  * recorder beside it would have written, replayed with the recorded segments. */
-#include "harness/memory/address.h"
-#include "harness/memory/replay.h"
+#include "harness/device/address.h"
+#include "harness/trace/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #define HIGHWATER_TESTS_RECORDER_H
 
 #include "kernels/backends.h"
-#include "kernels/workloads/session.h"
-#include "harness/memory/trace.h"
+#include "harness/workload/session.h"
+#include "harness/trace/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

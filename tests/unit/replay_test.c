@@ -1,7 +1,7 @@
 /* Recordings of PyTorch 2.11 on an H200, replayed: every figure, block address and segment
  * event. */
-#include "harness/memory/address.h"
-#include "harness/memory/replay.h"
+#include "harness/device/address.h"
+#include "harness/trace/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

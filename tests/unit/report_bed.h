@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/record/table.h"
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 #include "reports/report_text.h"
 #include "tests/unit/folder_bed.h"
 

@@ -1,5 +1,5 @@
 /* The words of highwater-workload's command line. */
-#include "kernels/workloads/request.h"
+#include "harness/workload/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Studies whose launches are stood in for (launch/stand_in.h): a finished table is cut at every
+/* Studies whose launches are stood in for (drive/stand_in.h): a finished table is cut at every
  * byte and the study resumed; what is the same study; what is made again. */
-#include "harness/launch/shard.h"
+#include "harness/protocol/shard.h"
 #include "tests/unit/sweep_bed.h"
 
 #ifdef __SANITIZE_ADDRESS__

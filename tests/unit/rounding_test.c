@@ -1,5 +1,5 @@
 /* Rounding of requests: the vectors of the specification, lists, refusals. */
-#include "harness/memory/rounding.h"
+#include "harness/allocator/rounding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

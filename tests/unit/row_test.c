@@ -1,4 +1,4 @@
-#include "harness/record/dimension.h"
+#include "harness/setting/dimension.h"
 #include "harness/record/row.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
 /* Weight files: headers of every size, offsets and shapes that lie, indexes that disagree. */
-#include "harness/estimate/safetensors.h"
+#include "harness/model/safetensors.h"
 #include "harness/base/file.h"
 
 #include <setjmp.h>

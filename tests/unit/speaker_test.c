@@ -1,6 +1,6 @@
 /* Where a child's phases go: the phase file, or a table for people. */
 #include "harness/base/file.h"
-#include "kernels/workloads/speaker.h"
+#include "harness/workload/speaker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What is said of study files: the cases are in tests/golden/study_*.txt, whose notation is
  * told in study_form.txt. Rewritten by: HIGHWATER_REWRITE_GOLDEN=1 study_golden_test */
-#include "harness/study/plan.h"
+#include "harness/plan/plan.h"
 
 #include "harness/base/file.h"
 

@@ -1,10 +1,10 @@
-/* Studies whose launches are stood in for (launch/stand_in.h), swept in this process. */
+/* Studies whose launches are stood in for (drive/stand_in.h), swept in this process. */
 #ifndef TESTS_UNIT_SWEEP_BED_H
 #define TESTS_UNIT_SWEEP_BED_H
 
 #include "harness/base/json.h"
-#include "harness/launch/stand_in.h"
-#include "harness/launch/sweep.h"
+#include "harness/drive/stand_in.h"
+#include "harness/drive/sweep.h"
 #include "tests/unit/table_bed.h"
 
 /* Lines of [study] may follow. */

@@ -1,7 +1,7 @@
 /* Reading traces and segment files: what is refused, and that the message names the line. */
 #include "harness/base/file.h"
-#include "harness/memory/idmap.h"
-#include "harness/memory/trace.h"
+#include "harness/trace/idmap.h"
+#include "harness/trace/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,261 @@
+#include "harness/allocator/allocator_parts.h"
+#include "harness/allocator/rounding.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ALLOCATORS(ROW) ROW(caching) ROW(expandable) ROW(async) ROW(direct)
+#define OPS(name) &allocator_##name,
+#define NAME(name) #name,
+static const struct allocator_ops *const table[] = {ALLOCATORS(OPS) NULL};
+const char *const allocator_names[] = {ALLOCATORS(NAME) NULL};
+const char *const segment_action_names[] = {"segment_alloc", "segment_free", "segment_map",
+                                            "segment_unmap", NULL};
+
+#define AT(member) offsetof(struct allocator_setting, member)
+#define MIB ((uint64_t)1 << 20)
+const struct option allocator_options[] = {
+    {.name = "roundup_power2_divisions",
+     .type = OPTION_TEXT,
+     .fallback = "0",
+     .offset = AT(roundup_power2_divisions),
+     .help = "N, or [MIB:N,...,>:N]: round requests up to N steps between powers of two"},
+    {.name = "max_split_size",
+     .type = OPTION_MAYBE_SIZE,
+     .fallback = "",
+     .offset = AT(max_split_size),
+     .minimum = 20 * MIB,
+     .help = "SIZE: larger free blocks are never split; at least 20MiB"},
+    {.name = "max_non_split_rounding",
+     .type = OPTION_MAYBE_SIZE,
+     .fallback = "",
+     .offset = AT(max_non_split_rounding),
+     .minimum = 20 * MIB,
+     .help = "SIZE: an unsplit block may be this much larger than asked; at least 20MiB"},
+    {.name = "garbage_collection_threshold",
+     .type = OPTION_REAL,
+     .fallback = "0",
+     .offset = AT(garbage_collection_threshold),
+     .help = "F below 1: share of the limit above which old cached segments are given back"},
+    {.name = NULL},
+};
+
+/* Settings come from people, and the option table cannot say all of this. */
+static int check_setting(const struct allocator_setting *setting, struct text *why)
+{
+    const struct reading sizes[] = {setting->max_split_size, setting->max_non_split_rounding};
+    const char *const names[] = {"max_split_size", "max_non_split_rounding"};
+    for (size_t i = 0; i < 2; i++) {
+        if (sizes[i].known && sizes[i].value < 20 * MIB) {
+            text_addf(why, "%s: %llu is less than 20 MiB", names[i],
+                      (unsigned long long)sizes[i].value);
+            return -1;
+        }
+    }
+    const double threshold = setting->garbage_collection_threshold;
+    if (!(threshold >= 0 && threshold < 1)) {
+        text_addf(why, "garbage_collection_threshold: %g is not below 1", threshold);
+        return -1;
+    }
+    struct rounding ignored;
+    struct text reason = TEXT_INIT;
+    const int result = rounding_parse(setting->roundup_power2_divisions, &ignored, &reason);
+    if (result)
+        text_addf(why, "roundup_power2_divisions: %s", text_string(&reason));
+    text_release(&reason);
+    return result;
+}
+
+int allocator_open(struct allocator **allocator, const char *name, struct device *device,
+                   const struct allocator_setting *setting, struct text *why)
+{
+    const struct allocator_ops *ops = NULL;
+    for (size_t i = 0; table[i]; i++) {
+        if (strcmp(allocator_names[i], name) == 0)
+            ops = table[i];
+    }
+    if (!ops) {
+        text_addf(why, "no allocator \"%s\"", name);
+        return -1;
+    }
+    if (check_setting(setting, why))
+        return -1;
+    struct allocator *made = xcalloc(1, ops->size);
+    made->ops = ops;
+    made->device = device;
+#ifdef HIGHWATER_CHECK_ALLOCATOR
+    made->check = true;
+#else
+    made->check = setting->check;
+#endif
+    made->statistics.reserved_known = ops->reserved_known;
+    made->statistics.reserved_is_upper_bound = ops->reserved_is_upper_bound;
+    if (ops->open(made, setting, why)) {
+        free(made);
+        return -1;
+    }
+    *allocator = made;
+    return 0;
+}
+
+enum outcome allocator_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
+                             struct block *block, struct refusal *refusal)
+{
+    if (bytes == 0) {
+        *block = (struct block){0};
+        return OUTCOME_OK;
+    }
+    if (bytes >= (uint64_t)1 << 60) {
+        refusal_by_device(refusal, allocator->device, OUTCOME_OOM, bytes);
+        return OUTCOME_OOM;
+    }
+    struct piece *piece;
+    const enum outcome outcome =
+        allocator->ops->alloc(allocator, bytes, stream, &piece, refusal);
+    if (outcome == OUTCOME_OK)
+        *block = (struct block){piece->address, piece->size, bytes, piece, 0};
+    if (allocator->check)
+        allocator_check(allocator);
+    return outcome;
+}
+
+bool allocator_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream)
+{
+    return allocator->ops->has_room && allocator->ops->has_room(allocator, bytes, stream);
+}
+
+void allocator_free_piece(struct allocator *allocator, struct piece *piece)
+{
+    assert(piece->allocated);
+    allocator->ops->free(allocator, piece);
+    if (allocator->check)
+        allocator_check(allocator);
+}
+
+void allocator_free(struct allocator *allocator, struct block *block)
+{
+    if (!block->piece)
+        return;
+    assert(block->piece->address == block->address);
+    allocator_free_piece(allocator, block->piece);
+    *block = (struct block){0};
+}
+
+void allocator_empty_cache(struct allocator *allocator)
+{
+    if (allocator->ops->empty_cache)
+        allocator->ops->empty_cache(allocator);
+    if (allocator->check)
+        allocator_check(allocator);
+}
+
+static void reset(struct statistic *first, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(*first); i++)
+        first[i].peak = first[i].current;
+}
+
+void allocator_reset_peaks(struct allocator *allocator)
+{
+    struct allocator_statistics *s = &allocator->statistics;
+    if (allocator->ops->reset_peaks)
+        allocator->ops->reset_peaks(allocator);
+    reset(&s->all.allocated, sizeof(s->all));
+    reset(&s->small.allocated, sizeof(s->small));
+    reset(&s->large.allocated, sizeof(s->large));
+    reset(&s->oversize_allocations, sizeof(s->oversize_allocations));
+    reset(&s->oversize_segments, sizeof(s->oversize_segments));
+    s->reserved_at_allocated_peak = s->all.reserved.current;
+}
+
+const struct allocator_statistics *allocator_read(struct allocator *allocator)
+{
+    if (allocator->ops->refresh)
+        allocator->ops->refresh(allocator);
+    return &allocator->statistics;
+}
+
+void allocator_listen(struct allocator *allocator,
+                      void (*heard)(void *user, const struct segment_event *event), void *user)
+{
+    allocator->heard = heard;
+    allocator->user = user;
+}
+
+const char *allocator_counter_source(const struct allocator *allocator)
+{
+    return allocator->ops->counter_source;
+}
+
+void allocator_check(const struct allocator *allocator)
+{
+    if (allocator->ops->check)
+        allocator->ops->check(allocator);
+}
+
+uint64_t allocator_close(struct allocator *allocator)
+{
+    /* Blocks that are still out go too: the device must not be left holding them. A free may
+     * drop pieces but makes none, so that one walk meets them all. */
+    const uint64_t left = allocator->statistics.all.allocations.current;
+    struct piece *p = NULL;
+    while (left && (p = piece_store_next(&allocator->store, p))) {
+        if (p->allocated)
+            allocator->ops->free(allocator, p);
+    }
+    if (allocator->ops->close)
+        allocator->ops->close(allocator);
+    piece_store_release(&allocator->store);
+    free(allocator);
+    return left;
+}
+
+void statistics_hand_out(struct pool_statistics *pool, uint64_t size, uint64_t requested)
+{
+    statistic_add(&pool->allocations, 1);
+    statistic_add(&pool->allocated, size);
+    statistic_add(&pool->actives, 1);
+    statistic_add(&pool->active, size);
+    statistic_add(&pool->requested, requested);
+}
+
+void statistics_take_back(struct pool_statistics *pool, uint64_t size, uint64_t requested)
+{
+    statistic_sub(&pool->allocations, 1);
+    statistic_sub(&pool->allocated, size);
+    statistic_sub(&pool->actives, 1);
+    statistic_sub(&pool->active, size);
+    statistic_sub(&pool->requested, requested);
+}
+
+void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak_before)
+{
+    if (statistics->all.allocated.peak > peak_before)
+        statistics->reserved_at_allocated_peak = statistics->all.reserved.current;
+}
+
+struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes)
+{
+    struct piece *piece = piece_new(&allocator->store, piece_no_segment, address, bytes);
+    piece->allocated = true;
+    piece->requested = bytes;
+    return piece;
+}
+
+void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,
+                       uint64_t bytes)
+{
+    uint64_t free_bytes, total_bytes;
+    const bool host = outcome == OUTCOME_HOST_OOM;
+    *refusal = (struct refusal){.bytes = bytes};
+    snprintf(refusal->by, sizeof(refusal->by), "%s", host ? "host" : "device");
+    if (!host && device->ops->usage(device, &free_bytes, &total_bytes) == 0)
+        refusal->free = reading_of(free_bytes);
+}
+
+void refusal_by_limit(struct refusal *refusal, uint64_t bytes, uint64_t limit, uint64_t held)
+{
+    *refusal = (struct refusal){
+        .by = "limit", .bytes = bytes, .free = reading_of(limit > held ? limit - held : 0)};
+}

@@ -1,0 +1,226 @@
+#include "harness/plan/outlook.h"
+
+#include "harness/base/units.h"
+#include "harness/plan/boundary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const enum column forecast_columns[FORECAST_COUNTERS] = {
+    COLUMN_allocated_start_bytes, COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes,
+    COLUMN_reserved_start_bytes,  COLUMN_reserved_peak_bytes,  COLUMN_reserved_end_bytes,
+};
+
+/* The two ways to run a point have an outlook each. */
+static bool same_point(const struct plan_run *a, const struct plan_run *b)
+{
+    bool same = a->phases == b->phases;
+    for (int i = 0; i < DIMENSIONS; i++) {
+        struct reading x = a->point.value[i], y = b->point.value[i];
+        same = same && x.known == y.known && (!x.known || x.value == y.value);
+    }
+    return same;
+}
+
+static uint64_t hash_of(const struct plan_run *run)
+{
+    uint64_t hash = (uint64_t)run->phases;
+    for (int i = 0; i < DIMENSIONS; i++)
+        hash = (hash ^ run->point.value[i].value) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* The distinct points in launch order. */
+static void find_points(const struct plan *plan, struct forecast *forecast)
+{
+    size_t room = 2 * plan->count + 1;
+    uint32_t *index = xcalloc(room, sizeof *index); /* place in points + 1, 0 free */
+    struct plan_run run, known;
+    forecast->points = xcalloc(plan->count + 1, sizeof *forecast->points);
+    forecast->point_of_run = xcalloc(plan->count + 1, sizeof *forecast->point_of_run);
+    for (size_t i = 0; i < plan->count; i++) {
+        plan_run_at(plan, i, &run);
+        size_t at = hash_of(&run) % room;
+        for (; index[at] != 0; at = (at + 1) % room) {
+            plan_run_at(plan, forecast->points[index[at] - 1], &known);
+            if (same_point(&run, &known))
+                break;
+        }
+        if (index[at] == 0) {
+            forecast->points[forecast->point_count++] = i;
+            index[at] = (uint32_t)forecast->point_count;
+        }
+        forecast->point_of_run[i] = index[at] - 1;
+    }
+    free(index);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool continues(const struct forecast_phase *last, const struct row *row)
+{
+    if (!same_text(last->phase, row_text(row, COLUMN_phase)) ||
+        !same_text(last->pass, row_text(row, COLUMN_pass)) || last->status != row_status(row))
+        return false;
+    for (int i = 0; i < FORECAST_COUNTERS; i++) {
+        struct reading value = row_count(row, forecast_columns[i]);
+        if (value.known != last->counters[i].known ||
+            (value.known && value.value != last->counters[i].value))
+            return false;
+    }
+    return true;
+}
+
+static char *copy(const char *string)
+{
+    return string ? xstrdup(string) : NULL;
+}
+
+static void add_phase(struct outlook *outlook, const struct row *row)
+{
+    if (outlook->phase_count && continues(&outlook->phases[outlook->phase_count - 1], row)) {
+        outlook->phases[outlook->phase_count - 1].times++;
+        return;
+    }
+    struct forecast_phase *phase = &outlook->phases[outlook->phase_count++];
+    phase->phase = copy(row_text(row, COLUMN_phase));
+    phase->pass = copy(row_text(row, COLUMN_pass));
+    phase->status = row_status(row);
+    phase->times = 1;
+    for (int i = 0; i < FORECAST_COUNTERS; i++)
+        phase->counters[i] = row_count(row, forecast_columns[i]);
+    outlook->allocated_peak =
+        reading_max(outlook->allocated_peak, row_count(row, COLUMN_allocated_peak_bytes));
+    outlook->reserved_peak =
+        reading_max(outlook->reserved_peak, row_count(row, COLUMN_reserved_peak_bytes));
+}
+
+static int look_at(const struct study *study, const struct plan_run *run,
+                   const struct card *card, struct outlook *outlook, struct text *why)
+{
+    struct prediction prediction;
+    if (plan_predict(study, &run->point, run->phases, &card->room, &prediction, why) != 0)
+        return -1;
+    outlook->phases = xcalloc(prediction.count + 1, sizeof *outlook->phases);
+    for (size_t i = 0; i < prediction.count; i++)
+        add_phase(outlook, &prediction.rows[i]);
+    outlook->fits = prediction.fits;
+    outlook->failed_phase = xstrdup(text_string(&prediction.failed_phase));
+    prediction_release(&prediction);
+    return 0;
+}
+
+int forecast_open(const struct study *study, struct reading capacity,
+                  struct forecast *forecast, struct text *why)
+{
+    struct forecast opened = {.cards = NULL};
+    if (cards_find(study, capacity, &opened, why) != 0)
+        return -1;
+    *forecast = opened;
+    return 0;
+}
+
+/* The guess is the first value when none fits: that one is looked at itself. */
+static int look_for(const struct study *study, const struct study_boundary *boundary,
+                    const struct card *card, struct boundary_outlook *found, struct text *why)
+{
+    struct plan_run first;
+    struct prediction prediction;
+    int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
+    if (plan_guess_boundary(study, boundary, &card->room, &found->last_fit, why) != 0)
+        return -1;
+    if (!found->last_fit.known || found->last_fit.value != boundary->from)
+        return 0;
+    plan_probe(study, boundary, boundary->from, 1, phases, 0, &first);
+    if (plan_predict(study, &first.point, phases, &card->room, &prediction, why) != 0)
+        return -1;
+    found->none = !prediction.fits;
+    if (found->none)
+        found->last_fit = reading_missing();
+    prediction_release(&prediction);
+    return 0;
+}
+
+static int look_for_boundaries(const struct study *study, struct forecast *forecast,
+                               struct text *why)
+{
+    size_t cards = forecast->card_count, count = study->boundary_count * cards;
+    forecast->boundaries = xcalloc(count + 1, sizeof *forecast->boundaries);
+    for (size_t i = 0; i < count; i++)
+        if (look_for(study, &study->boundaries[i / cards], &forecast->cards[i % cards],
+                     &forecast->boundaries[i], why) != 0)
+            return -1;
+    return 0;
+}
+
+uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct study *study,
+                                const struct study_boundary *boundary)
+{
+    struct boundary_search search;
+    boundary_open(&search, boundary, reading_missing());
+    uint64_t most = search.most;
+    boundary_close(&search);
+    return most * forecast->ranks * (study->phases == PHASES_BOTH ? 2 : 1);
+}
+
+int forecast_make(const struct study *study, const struct plan *plan,
+                  struct forecast *forecast, struct text *why)
+{
+    struct plan_run run;
+    find_points(plan, forecast);
+    size_t count = forecast->point_count * forecast->card_count;
+    forecast->outlooks = xcalloc(count + 1, sizeof *forecast->outlooks);
+    for (size_t i = 0; i < count; i++) {
+        const struct card *card = &forecast->cards[i % forecast->card_count];
+        plan_run_at(plan, forecast->points[i / forecast->card_count], &run);
+        if (look_at(study, &run, card, &forecast->outlooks[i], why) != 0)
+            return -1;
+    }
+    double duration = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        size_t card, end;
+        plan_run_at(plan, i, &run);
+        forecast_cards_of(forecast, &run, &card, &end);
+        duration += pace_assumed_ns(study, &run,
+                                    forecast_of(forecast, forecast->point_of_run[i], card));
+    }
+    forecast->duration_ns = duration < 0x1p64 ? (uint64_t)duration : UINT64_MAX;
+    return look_for_boundaries(study, forecast, why);
+}
+
+void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
+                       size_t *first, size_t *end)
+{
+    bool alone = run != NULL && run->place > 0;
+    *first = alone ? forecast->card_of_rank[run->place - 1] : 0;
+    *end = alone ? *first + 1 : forecast->card_count;
+}
+
+const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card)
+{
+    return &forecast->outlooks[point * forecast->card_count + card];
+}
+
+void forecast_release(struct forecast *forecast)
+{
+    size_t count = forecast->point_count * forecast->card_count;
+    for (size_t i = 0; forecast->outlooks != NULL && i < count; i++) {
+        struct outlook *outlook = &forecast->outlooks[i];
+        for (size_t j = 0; j < outlook->phase_count; j++) {
+            free(outlook->phases[j].phase);
+            free(outlook->phases[j].pass);
+        }
+        free(outlook->phases);
+        free(outlook->failed_phase);
+    }
+    free(forecast->outlooks);
+    free(forecast->boundaries);
+    free(forecast->points);
+    free(forecast->point_of_run);
+    free(forecast->card_of_rank);
+    cards_release(forecast->cards, forecast->card_count);
+}

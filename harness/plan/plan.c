@@ -1,0 +1,272 @@
+#include "harness/plan/plan.h"
+
+#include "kernels/backends.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const plan_role_names[] = {"sweep", "boundary", "input", NULL};
+
+static void name_run(const struct study *study, struct plan_run *run)
+{
+    const char *whole =
+        study->phases == PHASES_BOTH && run->phases == PHASES_WHOLE ? "-whole" : "";
+    unsigned long long value = run->value, trial = run->trial;
+    char device[24] = "";
+    if (run->place > 0)
+        snprintf(device, sizeof device, "-d%llu", (unsigned long long)run->place);
+    if (run->role == ROLE_INPUT)
+        snprintf(run->name, sizeof run->name, "r-input-%s-t%llu%s%s", run->input, trial, device,
+                 whole);
+    else
+        snprintf(run->name, sizeof run->name, "r-%s%s-%llu-t%llu%s%s",
+                 run->role == ROLE_BOUNDARY ? "boundary-" : "",
+                 dimension_facts[run->dimension].name, value, trial, device, whole);
+}
+
+/* The digits of a run's trial: an input may be named like one, the last is meant. */
+static const char *find_trial(const char *name)
+{
+    const char *found = NULL;
+    for (const char *at = name; (at = strstr(at, "-t")) != NULL; at += 2)
+        found = at + 2;
+    return found;
+}
+
+uint64_t plan_place(const char *name)
+{
+    const char *behind = find_trial(name);
+    if (behind == NULL)
+        return 0;
+    behind += strspn(behind, "0123456789");
+    return strncmp(behind, "-d", 2) == 0 ? strtoull(behind + 2, NULL, 10) : 0;
+}
+
+/* The fixed point with another value of one dimension. */
+static void vary(const struct study *study, enum plan_role role, enum dimension dimension,
+                 uint64_t value, struct plan_run *run)
+{
+    *run = (struct plan_run){
+        .role = role, .dimension = (int)dimension, .value = value, .point = study->point};
+    run->point.value[dimension] = reading_of(value);
+}
+
+static void point_at(const struct study *study, size_t index, struct plan_run *run)
+{
+    if (index < study->input_count) {
+        const struct study_input *input = &study->inputs[index];
+        *run = (struct plan_run){
+            .role = ROLE_INPUT, .dimension = -1, .input = input->name, .point = input->point};
+        return;
+    }
+    index -= study->input_count;
+    const struct study_sweep *sweep = study->sweeps;
+    while (index >= sweep->count)
+        index -= sweep++->count;
+    vary(study, ROLE_SWEEP, sweep->dimension, sweep->values[index], run);
+}
+
+static uint64_t ways_of(const struct study *study)
+{
+    return study->phases == PHASES_BOTH ? 2 : 1;
+}
+
+/* The last digit of an index that has a digit for each thing that varies. */
+static uint64_t take_digit(uint64_t *index, uint64_t base)
+{
+    uint64_t digit = *index % base;
+    *index /= base;
+    return digit;
+}
+
+/* A point's trials on one device or on all, and under phases = both its two ways to run. */
+void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run)
+{
+    const struct study *study = plan->study;
+    uint64_t listed = plan->shuffled != NULL ? plan->shuffled[index] : index;
+    uint64_t way = take_digit(&listed, ways_of(study));
+    uint64_t trial = take_digit(&listed, study->trials);
+    uint64_t device = take_digit(&listed, plan->devices);
+    point_at(study, listed, run);
+    run->trial = trial + 1;
+    run->place = study->placement == PLACEMENT_ALONE ? device + 1 : 0;
+    run->phases = study->phases == PHASES_BOTH ? (int)way : study->phases;
+    name_run(study, run);
+}
+
+/* --- shuffling --- */
+
+static uint64_t split_mix(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* 0 … bound - 1, all equally likely: the incomplete last block of 2^64 is drawn again. */
+static uint64_t draw(uint64_t *state, uint64_t bound)
+{
+    uint64_t unfit = (0 - bound) % bound;
+    uint64_t value;
+    do
+        value = split_mix(state);
+    while (value < unfit);
+    return value % bound;
+}
+
+static uint32_t *shuffle(size_t count, uint64_t seed)
+{
+    uint32_t *order = xcalloc(count, sizeof *order);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = count; i > 1; i--) {
+        size_t other = draw(&seed, i);
+        uint32_t moving = order[i - 1];
+        order[i - 1] = order[other];
+        order[other] = moving;
+    }
+    return order;
+}
+
+/* --- making --- */
+
+int plan_make(const struct study *study, uint64_t devices, struct plan *plan, struct text *why)
+{
+    struct plan made = {.study = study,
+                        .devices = study->placement == PLACEMENT_ALONE ? devices : 1,
+                        .count = study->input_count};
+    for (size_t i = 0; i < study->sweep_count; i++)
+        made.count += study->sweeps[i].count;
+    made.count *= made.devices * study->trials * ways_of(study);
+    if (made.count > STUDY_RUNS_LIMIT) {
+        text_addf(why, "%zu runs: at most %zu", made.count, STUDY_RUNS_LIMIT);
+        return -1;
+    }
+    if (study->order == ORDER_SHUFFLED)
+        made.shuffled = shuffle(made.count, study->seed);
+    *plan = made;
+    return 0;
+}
+
+void plan_release(struct plan *plan)
+{
+    free(plan->shuffled);
+    *plan = (struct plan){.count = 0};
+}
+
+void plan_probe(const struct study *study, const struct study_boundary *boundary,
+                uint64_t value, uint64_t trial, int phases, uint64_t place,
+                struct plan_run *run)
+{
+    vary(study, ROLE_BOUNDARY, boundary->dimension, value, run);
+    run->trial = trial;
+    run->phases = phases;
+    run->place = place;
+    name_run(study, run);
+}
+
+/* --- a run by its name --- */
+
+/* `end`: where the trial begins. */
+static bool point_named(const struct study *study, const char *name, const char *end,
+                        struct plan_run *run)
+{
+    bool boundary = text_starts_with(name, "r-boundary-");
+    for (size_t i = 0; text_starts_with(name, "r-input-") && i < study->input_count; i++) {
+        const char *input = name + strlen("r-input-");
+        if (!text_starts_with(input, study->inputs[i].name) ||
+            input + strlen(study->inputs[i].name) != end)
+            continue;
+        point_at(study, i, run);
+        return true;
+    }
+    for (int i = 0; i < DIMENSIONS; i++) {
+        const char *rest = name + strlen(boundary ? "r-boundary-" : "r-");
+        size_t length = strlen(dimension_facts[i].name);
+        if (!text_starts_with(rest, dimension_facts[i].name) || rest[length] != '-')
+            continue;
+        vary(study, boundary ? ROLE_BOUNDARY : ROLE_SWEEP, (enum dimension)i,
+             strtoull(rest + length + 1, NULL, 10), run);
+        return true;
+    }
+    return false;
+}
+
+bool plan_run_named(const struct study *study, const char *name, struct plan_run *run)
+{
+    const char *trial = find_trial(name);
+    if (trial == NULL || !text_starts_with(name, "r-") ||
+        !point_named(study, name, trial - strlen("-t"), run))
+        return false;
+    run->trial = strtoull(trial, NULL, 10);
+    run->place = plan_place(name);
+    run->phases = study->phases;
+    if (study->phases == PHASES_BOTH)
+        run->phases = strstr(trial, "-whole") != NULL ? PHASES_WHOLE : PHASES_SPLIT;
+    name_run(study, run);
+    return strcmp(run->name, name) == 0; /* whatever else stands in it */
+}
+
+/* --- what is decided --- */
+
+void plan_describe_run(const struct plan_run *run, struct row *row)
+{
+    bool varies = run->dimension >= 0;
+    row_set_text(row, COLUMN_role, plan_role_names[run->role]);
+    row_set_text(row, COLUMN_dimension, varies ? dimension_facts[run->dimension].name : NULL);
+    row_set_reading(row, COLUMN_value, varies ? reading_of(run->value) : reading_missing());
+    row_set_count(row, COLUMN_trial, run->trial);
+    point_to_row(&run->point, row);
+    row_set_text(row, COLUMN_input, run->input);
+    row_set_text(row, COLUMN_phases, run->phases == PHASES_WHOLE ? "whole" : "split");
+    row_set_text(row, COLUMN_run, run->name);
+}
+
+void plan_describe_study(const struct study *study, struct row *row)
+{
+    struct text text = TEXT_INIT;
+    bool observed = study->backend == BACKEND_CUDA;
+    row_set_text(row, COLUMN_evidence, observed ? "observed" : "computed");
+    row_set_text(row, COLUMN_study, study->name);
+    row_set_text(row, COLUMN_workload, study->workload->name);
+    row_set_text(row, COLUMN_dtype, dtype_names[study->dtype]);
+    row_set_text(row, COLUMN_allocator, study->allocator);
+    row_set_text(row, COLUMN_backend, backend_names[study->backend]);
+    row_set_count(row, COLUMN_warmup, study->warmup);
+    row_set_count(row, COLUMN_repeats, study->repeats);
+    row_set_count(row, COLUMN_seed, study->seed);
+    study_describe_own(study, row);
+    study_add_allocator_settings(study, &text);
+    row_set_text(row, COLUMN_allocator_settings, text.length ? text_string(&text) : NULL);
+    text_clear(&text);
+    study_add_options(study, &text);
+    row_set_text(row, COLUMN_options, text.length ? text_string(&text) : NULL);
+    text_release(&text);
+    row_set_text(row, COLUMN_study_hash, study->hash);
+}
+
+void plan_correct(const struct row *ours, const struct plan_run *run, struct row *row,
+                  struct text *otherwise)
+{
+    struct row said = ROW_INIT;
+    row_copy(&said, row);
+    if (run != NULL)
+        plan_describe_run(run, row);
+    for (enum column column = 0; column < COLUMNS; column++)
+        if (ours->cell[column].kind != CELL_EMPTY || column == COLUMN_options)
+            row_clear(row, column); /* options: nothing else was set, if they are empty */
+    row_fill(row, ours);
+    for (enum column column = 0; otherwise->length == 0 && column < COLUMNS; column++) {
+        if (said.cell[column].kind == CELL_EMPTY || row_same_cell(&said, row, column))
+            continue;
+        text_addf(otherwise, "%s is ", column_facts[column].name);
+        row_format_cell(&said, column, otherwise);
+        text_add(otherwise, ", should be ");
+        row_format_cell(row, column, otherwise);
+        if (row->cell[column].kind == CELL_EMPTY)
+            text_add(otherwise, "empty");
+    }
+    row_release(&said);
+}

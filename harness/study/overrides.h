@@ -1,0 +1,23 @@
+/* freeze: the file's bytes with overrides applied. Internal to the study room.
+ *
+ * An override replaces the value where the key stands, comment and spacing kept; a key that is
+ * not there is added behind the last key of its section, a section that is not there at the end
+ * of the file. Everything else is an exact copy, so that reading the frozen bytes again gives
+ * the same study. Later overrides of the same key win.
+ */
+#ifndef HIGHWATER_STUDY_OVERRIDES_H
+#define HIGHWATER_STUDY_OVERRIDES_H
+
+#include "harness/study/lines.h"
+
+struct frozen {
+    struct text bytes;
+    struct origin *origin; /* of each line */
+    size_t lines;
+};
+/* Overrides that cannot be applied are complained of and left out. */
+void freeze(const struct text *bytes, const char *const *overrides, size_t count,
+            struct frozen *frozen, struct complaints *complaints);
+void frozen_release(struct frozen *frozen);
+
+#endif

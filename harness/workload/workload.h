@@ -1,0 +1,92 @@
+/* workload: real arithmetic on real tensors, the same code on every device.
+ *
+ * The plan runs it on the simulated device with a listener that keeps the phases; the child
+ * runs it on the asked device with a listener that writes phase lines. There is no second
+ * formula.
+ */
+#ifndef HIGHWATER_WORKLOAD_WORKLOAD_H
+#define HIGHWATER_WORKLOAD_WORKLOAD_H
+
+#include "harness/base/option.h"
+#include "harness/workload/memory.h"
+#include "harness/setting/dimension.h"
+#include "kernels/dtype.h"
+
+struct session; /* what a running workload holds: memory, ops, phases (session.h) */
+
+struct workload {
+    const char *name;
+    const char *summary;
+    const char *caution;          /* printed with every plan and report of it; NULL: none */
+    uint32_t dimensions;          /* bit per enum dimension that it has and does not ignore */
+    const char *const *phases;    /* every phase's name, in order; NULL-terminated */
+    const struct option *options; /* its own section's keys; NULL: none */
+    size_t options_size;
+    /* Checks the options before any point; -1: "KEY: reason". NULL: nothing to check. */
+    int (*check_options)(const void *options, struct text *why);
+    /* Checks the point and options together; -1: reason. */
+    int (*check)(const struct point *point, const void *options, struct text *why);
+    /* Looks at the files that the options name, as a run will find them. Appends to `notes`,
+     * a line each, what is good to know beforehand, of what depends on the point that of this
+     * one; -1: they cannot be used, `why` has a line for each fault. NULL: there is nothing to
+     * know. */
+    int (*look)(const struct point *point, const void *options, struct text *notes,
+                struct text *why);
+    /* A mark of what predictions and estimates take from those files: appends one line, another
+     * one when they are others; nothing when the options name none. -1: they cannot be read.
+     * NULL: there are none. */
+    int (*fingerprint)(const void *options, struct text *out, struct text *why);
+    /* The value that the options give a dimension (a model has a width of its own); missing:
+     * the point decides. NULL: they give none. */
+    struct reading (*fixed)(enum dimension dimension, const void *options);
+    /* Runs all phases; failures are sticky in the session. */
+    void (*run)(struct session *session);
+    /* Arithmetic of weights and KV bytes; missing where it has no such notion. */
+    void (*estimate)(const struct point *point, int dtype, const void *options,
+                     struct reading *weights, struct reading *kv);
+    /* Floating-point operations of one execution, a multiplication and an addition being two:
+     * products and attention, for an assumption of how long it takes. */
+    double (*operations)(const struct point *point, const void *options);
+};
+extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
+const struct workload *workload_find(const char *name);
+
+/* When the allocator gives back what it keeps, always outside the timed parts of phases:
+ * between repeats before each warm repeat but the first, between phases before every phase.
+ * With `whole` the repeats lie inside the cycle, and so does what is done between them. */
+enum empty_cache {
+    EMPTY_CACHE_NEVER,
+    EMPTY_CACHE_BETWEEN_REPEATS,
+    EMPTY_CACHE_BETWEEN_PHASES,
+};
+extern const char *const empty_cache_names[]; /* NULL-terminated */
+
+/* One point as the child gets it on its command line. */
+struct workload_setting {
+    const struct workload *workload;
+    struct point point;
+    int dtype; /* enum dtype */
+    uint64_t warmup, repeats, seed;
+    bool whole;      /* all phases behind context and libraries are one, `cycle` (session.h) */
+    int empty_cache; /* enum empty_cache */
+    void *options;   /* of workload->options_size, by its option table; may be NULL */
+    struct memory_setting memory;
+    const char *fault;       /* PHASE:KIND or NULL; PHASE as in split runs */
+    const char *expect_uuid; /* the device must be this one, or NULL */
+};
+
+/* Who is told about phases. Rows hold only what the workload knows; they live during the call.
+ * hello comes when the device is open; begin, then end or fail. */
+struct phase_listener {
+    void (*line)(void *user, const char *verb, const struct row *row);
+    void *user;
+};
+
+struct backend; /* device_ops + ops; a row each in kernels/backends.h */
+
+/* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error).
+ * Never prints. `page` may be NULL. */
+enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
+                         struct live_page *page, const struct phase_listener *listener);
+
+#endif
