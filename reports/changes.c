@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct card {
+struct rank_card {
     struct reading rank;
     struct card_facts facts;
 };
@@ -16,7 +16,7 @@ struct card_set {
     uint64_t place;
     size_t attempt, changed_in; /* the newest run, and the newest that showed a change */
     size_t changes;
-    struct card *cards;
+    struct rank_card *cards;
     size_t card_count;
 };
 
@@ -39,7 +39,7 @@ static struct card_set *find_set(struct changes *changes, const struct run_line 
     return set;
 }
 
-static struct card *find_card(struct card_set *set, struct reading rank)
+static struct rank_card *find_card(struct card_set *set, struct reading rank)
 {
     for (size_t i = 0; i < set->card_count; i++) {
         struct reading known = set->cards[i].rank;
@@ -47,7 +47,7 @@ static struct card *find_card(struct card_set *set, struct reading rank)
             return &set->cards[i];
     }
     set->cards = xrealloc(set->cards, (set->card_count + 1) * sizeof *set->cards);
-    set->cards[set->card_count] = (struct card){.rank = rank};
+    set->cards[set->card_count] = (struct rank_card){.rank = rank};
     return &set->cards[set->card_count++];
 }
 

@@ -32,9 +32,9 @@ static int plan_study(struct command_call *call, const struct study *study)
     struct text why = TEXT_INIT;
     int code = EXIT_FAILURE;
     if (study_look(study, &view.notes, &why) == 0 &&
-        forecast_open(study, options->capacity, &view.forecast, &why) == 0 &&
-        plan_make(study, view.forecast.ranks, &view.plan, &why) == 0 &&
-        forecast_make(study, &view.plan, &view.forecast, &why) == 0) {
+        outlook_open(study, options->capacity, &view.outlook, &why) == 0 &&
+        plan_make(study, view.outlook.ranks, &view.plan, &why) == 0 &&
+        outlook_make(study, &view.plan, &view.outlook, &why) == 0) {
         if (options->to.json)
             plan_view_json(&view, &call->out);
         else
@@ -42,7 +42,7 @@ static int plan_study(struct command_call *call, const struct study *study)
         code = EXIT_SUCCESS;
     }
     text_release(&view.notes);
-    forecast_release(&view.forecast);
+    outlook_release(&view.outlook);
     plan_release(&view.plan);
     if (code != EXIT_SUCCESS)
         log_error("plan: %s", text_string(&why));

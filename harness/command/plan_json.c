@@ -1,6 +1,7 @@
 #include "harness/command/plan_view.h"
 
 #include "harness/base/json.h"
+#include "harness/plan/duration.h"
 #include "kernels/backends.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 static struct json *cards_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < view->forecast.card_count; i++) {
-        const struct card *card = &view->forecast.cards[i];
+    for (size_t i = 0; i < view->outlook.card_count; i++) {
+        const struct card *card = &view->outlook.cards[i];
         struct json *object = json_make_object();
         json_set_text(object, "ranks", card->ranks);
         json_set_reading(object, "capacity_bytes", card->room.capacity);
@@ -34,40 +35,38 @@ static struct json *notes_json(const char *lines)
     return list;
 }
 
-static struct json *phases_json(const struct outlook *outlook)
+static struct json *phases_json(const struct point_outlook *one)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < outlook->phase_count; i++) {
-        const struct forecast_phase *phase = &outlook->phases[i];
+    for (size_t i = 0; i < one->phase_count; i++) {
+        const struct outlook_phase *phase = &one->phases[i];
         struct json *object = json_make_object();
         json_set_text(object, "phase", phase->phase);
         json_set_text(object, "pass", phase->pass);
         json_set_count(object, "times", phase->times);
         json_set_text(object, "status", status_facts[phase->status].name);
-        for (int j = 0; j < FORECAST_COUNTERS; j++)
-            json_set_reading(object, column_facts[forecast_columns[j]].name,
-                             phase->counters[j]);
+        for (int j = 0; j < OUTLOOK_COUNTERS; j++)
+            json_set_reading(object, column_facts[outlook_columns[j]].name, phase->counters[j]);
         json_append(list, object);
     }
     return list;
 }
 
-static struct json *outlooks_json(const struct forecast *forecast, size_t point)
+static struct json *outlooks_json(const struct outlook *outlook, size_t point)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < forecast->card_count; i++) {
-        const struct outlook *outlook = forecast_of(forecast, point, i);
+    for (size_t i = 0; i < outlook->card_count; i++) {
+        const struct point_outlook *one = outlook_of_point(outlook, point, i);
         struct json *object = json_make_object();
-        json_set_text(object, "ranks", forecast->cards[i].ranks);
-        if (forecast->cards[i].room.capacity.known || !outlook->fits)
-            json_set_flag(object, "fits", outlook->fits);
+        json_set_text(object, "ranks", outlook->cards[i].ranks);
+        if (outlook->cards[i].room.capacity.known || !one->fits)
+            json_set_flag(object, "fits", one->fits);
         else
             json_set_text(object, "fits", NULL);
-        json_set_text(object, "failed_phase",
-                      outlook->failed_phase[0] ? outlook->failed_phase : NULL);
-        json_set_reading(object, "allocated_peak_bytes", outlook->allocated_peak);
-        json_set_reading(object, "reserved_peak_bytes", outlook->reserved_peak);
-        json_set(object, "phases", phases_json(outlook));
+        json_set_text(object, "failed_phase", one->failed_phase[0] ? one->failed_phase : NULL);
+        json_set_reading(object, "allocated_peak_bytes", one->allocated_peak);
+        json_set_reading(object, "reserved_peak_bytes", one->reserved_peak);
+        json_set(object, "phases", phases_json(one));
         json_append(list, object);
     }
     return list;
@@ -77,16 +76,16 @@ static struct json *points_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
     struct plan_run run;
-    for (size_t i = 0; i < view->forecast.point_count; i++) {
+    for (size_t i = 0; i < view->outlook.point_count; i++) {
         struct json *object = json_make_object(), *values = json_make_object();
-        plan_run_at(&view->plan, view->forecast.points[i], &run);
+        plan_run_at(&view->plan, view->outlook.points[i], &run);
         for (int d = 0; d < DIMENSIONS; d++)
             if (run.point.value[d].known)
                 json_set_count(values, dimension_facts[d].name, run.point.value[d].value);
         json_set_count(object, "point", i + 1);
         json_set_text(object, "phases", run.phases == PHASES_WHOLE ? "whole" : "split");
         json_set(object, "dimensions", values);
-        json_set(object, "cards", outlooks_json(&view->forecast, i));
+        json_set(object, "cards", outlooks_json(&view->outlook, i));
         json_append(list, object);
     }
     return list;
@@ -110,23 +109,23 @@ static struct json *runs_json(const struct plan_view *view)
         json_set_count(object, "trial", run.trial);
         json_set_reading(object, "place",
                          run.place > 0 ? reading_of(run.place) : reading_missing());
-        json_set_count(object, "point", view->forecast.point_of_run[i] + 1);
+        json_set_count(object, "point", view->outlook.point_of_run[i] + 1);
         json_append(list, object);
     }
     return list;
 }
 
-static struct json *boundary_cards_json(const struct forecast *forecast, size_t boundary)
+static struct json *boundary_cards_json(const struct outlook *outlook, size_t boundary)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < forecast->card_count; i++) {
-        const struct boundary_outlook *outlook =
-            &forecast->boundaries[boundary * forecast->card_count + i];
+    for (size_t i = 0; i < outlook->card_count; i++) {
+        const struct boundary_outlook *found =
+            &outlook->boundaries[boundary * outlook->card_count + i];
         struct json *object = json_make_object();
-        json_set_text(object, "ranks", forecast->cards[i].ranks);
-        json_set_reading(object, "predicted_last_fit", outlook->last_fit);
-        if (forecast->cards[i].room.capacity.known)
-            json_set_flag(object, "predicted_none_fits", outlook->none);
+        json_set_text(object, "ranks", outlook->cards[i].ranks);
+        json_set_reading(object, "predicted_last_fit", found->last_fit);
+        if (outlook->cards[i].room.capacity.known)
+            json_set_flag(object, "predicted_none_fits", found->none);
         else
             json_set_text(object, "predicted_none_fits", NULL);
         json_append(list, object);
@@ -146,8 +145,8 @@ static struct json *boundaries_json(const struct plan_view *view)
         json_set_count(object, "step", boundary->step);
         json_set_count(object, "confirm", boundary->confirm);
         json_set_count(object, "most_runs",
-                       forecast_boundary_runs(&view->forecast, view->study, boundary));
-        json_set(object, "cards", boundary_cards_json(&view->forecast, i));
+                       outlook_boundary_runs(&view->outlook, view->study, boundary));
+        json_set(object, "cards", boundary_cards_json(&view->outlook, i));
         json_append(list, object);
     }
     return list;
@@ -166,13 +165,13 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set(document, "notes", notes_json(text_string(&view->notes)));
     json_set_text(document, "backend", backend_names[study->backend]);
     json_set_count(document, "run_count", view->plan.count);
-    json_set_count(document, "point_count", view->forecast.point_count);
+    json_set_count(document, "point_count", view->outlook.point_count);
     size_t misfits = plan_view_misfits(view);
     bool judged = plan_view_is_judged(view) || misfits > 0;
     json_set_reading(document, "predicted_not_to_fit",
                      judged ? reading_of(misfits) : reading_missing());
-    json_set_count(document, "assumed_duration_ns", view->forecast.duration_ns);
-    json_set_text(document, "assumed_duration_rule", pace_rule(study));
+    json_set_count(document, "assumed_duration_ns", view->outlook.duration_ns);
+    json_set_text(document, "assumed_duration_rule", duration_rule(study));
     json_set(document, "cards", cards_json(view));
     json_set(document, "boundaries", boundaries_json(view));
     json_set(document, "runs", runs_json(view));

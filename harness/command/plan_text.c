@@ -1,6 +1,7 @@
 #include "harness/command/plan_view.h"
 
 #include "harness/base/units.h"
+#include "harness/plan/duration.h"
 #include "kernels/backends.h"
 
 #include <inttypes.h>
@@ -18,8 +19,8 @@ static void add_size(const char *what, struct reading size, struct text *out)
 
 static void add_cards(const struct plan_view *view, struct text *out)
 {
-    for (size_t i = 0; i < view->forecast.card_count; i++) {
-        const struct card *card = &view->forecast.cards[i];
+    for (size_t i = 0; i < view->outlook.card_count; i++) {
+        const struct card *card = &view->outlook.cards[i];
         text_addf(out, "%s: ", card->ranks);
         add_size("the allocator's limit", card->room.limit, out);
         add_size("capacity", card->room.capacity, out);
@@ -29,7 +30,7 @@ static void add_cards(const struct plan_view *view, struct text *out)
 
 static void add_misfits(const struct plan_view *view, struct text *out)
 {
-    size_t misfits = plan_view_misfits(view), points = view->forecast.point_count;
+    size_t misfits = plan_view_misfits(view), points = view->outlook.point_count;
     bool judged = plan_view_is_judged(view);
     text_add(out, "predicted not to fit: ");
     if (judged || misfits > 0)
@@ -40,22 +41,22 @@ static void add_misfits(const struct plan_view *view, struct text *out)
 }
 
 static void add_last_fit(const struct study_boundary *boundary, const struct card *card,
-                         const struct boundary_outlook *outlook, struct text *out)
+                         const struct boundary_outlook *found, struct text *out)
 {
     if (!card->room.capacity.known)
         text_add(out, "not judged");
-    else if (outlook->none)
+    else if (found->none)
         text_add(out, "none, not even the first");
     else
-        text_addf(out, "%" PRIu64 "%s", outlook->last_fit.value,
-                  boundary->to - outlook->last_fit.value < boundary->step
+        text_addf(out, "%" PRIu64 "%s", found->last_fit.value,
+                  boundary->to - found->last_fit.value < boundary->step
                       ? ", the largest asked for"
                       : "");
 }
 
 static void add_boundaries(const struct plan_view *view, struct text *out)
 {
-    const struct forecast *forecast = &view->forecast;
+    const struct outlook *outlook = &view->outlook;
     for (size_t i = 0; i < view->study->boundary_count; i++) {
         const struct study_boundary *boundary = &view->study->boundaries[i];
         text_addf(out,
@@ -63,13 +64,13 @@ static void add_boundaries(const struct plan_view *view, struct text *out)
                   ", confirm %" PRIu64 ", at most %" PRIu64 " runs\n  predicted last fit: ",
                   dimension_facts[boundary->dimension].name, boundary->from, boundary->to,
                   boundary->step, boundary->confirm,
-                  forecast_boundary_runs(forecast, view->study, boundary));
-        for (size_t j = 0; j < forecast->card_count; j++) {
-            const struct card *card = &forecast->cards[j];
-            if (forecast->card_count > 1)
+                  outlook_boundary_runs(outlook, view->study, boundary));
+        for (size_t j = 0; j < outlook->card_count; j++) {
+            const struct card *card = &outlook->cards[j];
+            if (outlook->card_count > 1)
                 text_addf(out, "%s%s ", j ? "; " : "", card->ranks);
-            add_last_fit(boundary, card,
-                         &forecast->boundaries[i * forecast->card_count + j], out);
+            add_last_fit(boundary, card, &outlook->boundaries[i * outlook->card_count + j],
+                         out);
         }
         text_add_char(out, '\n');
     }
@@ -84,7 +85,7 @@ static void add_head(const struct plan_view *view, struct text *out)
     if (view->notes.length)
         text_addf(out, "%s\n", text_string(&view->notes));
     add_cards(view, out);
-    size_t points = view->forecast.point_count;
+    size_t points = view->outlook.point_count;
     if (view->plan.count > 0 || study->boundary_count == 0)
         text_addf(out, "%zu run%s of %zu point%s%s, %" PRIu64 " trial%s each\n",
                   view->plan.count, view->plan.count == 1 ? "" : "s", points,
@@ -93,50 +94,50 @@ static void add_head(const struct plan_view *view, struct text *out)
                   study->trials, study->trials == 1 ? "" : "s");
     if (study->placement == PLACEMENT_ALONE)
         text_addf(out, "placement alone: a run of its own on each of %" PRIu64 " device%s%s\n",
-                  view->forecast.ranks, view->forecast.ranks == 1 ? "" : "s",
-                  view->forecast.ranks_unknown
+                  view->outlook.ranks, view->outlook.ranks == 1 ? "" : "s",
+                  view->outlook.ranks_unknown
                       ? ", counted for one: how many there are is not known here"
                       : "");
-    if (view->forecast.point_count > 0)
+    if (view->outlook.point_count > 0)
         add_misfits(view, out);
     add_boundaries(view, out);
     if (view->plan.count == 0)
         return;
     text_add(out, study->boundary_count ? "assumed duration without the boundaries' runs: "
                                         : "assumed duration: ");
-    text_add_duration(out, view->forecast.duration_ns);
-    text_addf(out, " (%s)\n", pace_rule(study));
+    text_add_duration(out, view->outlook.duration_ns);
+    text_addf(out, " (%s)\n", duration_rule(study));
 }
 
 /* "yes", "no: warm_forward", or each card's own answer where they differ in capacity. */
-static void add_fits(const struct forecast *forecast, const struct plan_run *run, size_t point,
+static void add_fits(const struct outlook *outlook, const struct plan_run *run, size_t point,
                      struct text *out)
 {
     size_t first, end;
-    forecast_cards_of(forecast, run, &first, &end);
+    outlook_cards_of(outlook, run, &first, &end);
     for (size_t i = first; i < end; i++) {
-        const struct card *card = &forecast->cards[i];
-        const struct outlook *outlook = forecast_of(forecast, point, i);
+        const struct card *card = &outlook->cards[i];
+        const struct point_outlook *one = outlook_of_point(outlook, point, i);
         if (i > first)
             text_add(out, "; ");
         if (end - first > 1)
             text_addf(out, "%s ", card->ranks);
-        if (outlook->fits)
+        if (one->fits)
             text_add(out, card->room.capacity.known ? "yes" : "not judged");
         else
-            text_addf(out, "no: %s", outlook->failed_phase);
+            text_addf(out, "no: %s", one->failed_phase);
     }
 }
 
 /* Counters are the same on every card until one refuses: the last to refuse tells most. */
-static const struct outlook *fullest(const struct forecast *forecast,
-                                     const struct plan_run *run, size_t point)
+static const struct point_outlook *fullest(const struct outlook *outlook,
+                                           const struct plan_run *run, size_t point)
 {
     size_t first, end;
-    forecast_cards_of(forecast, run, &first, &end);
-    const struct outlook *best = forecast_of(forecast, point, first);
+    outlook_cards_of(outlook, run, &first, &end);
+    const struct point_outlook *best = outlook_of_point(outlook, point, first);
     for (size_t i = first + 1; i < end; i++) {
-        const struct outlook *other = forecast_of(forecast, point, i);
+        const struct point_outlook *other = outlook_of_point(outlook, point, i);
         if (other->allocated_peak.known &&
             (!best->allocated_peak.known ||
              other->allocated_peak.value > best->allocated_peak.value))
@@ -156,15 +157,15 @@ static void add_runs(const struct plan_view *view, struct text *out)
     text_add_peak_heading(out, "reserved_peak");
     text_add(out, "  fits\n");
     for (size_t i = 0; i < view->plan.count; i++) {
-        size_t point = view->forecast.point_of_run[i];
+        size_t point = view->outlook.point_of_run[i];
         plan_run_at(&view->plan, i, &run);
-        const struct outlook *outlook = fullest(&view->forecast, &run, point);
+        const struct point_outlook *one = fullest(&view->outlook, &run, point);
         text_addf(out, "%6zu  %-32s %-8s", i + 1, run.name, plan_role_names[run.role]);
-        const char *mark = outlook->fits ? "" : ">=";
-        text_add_peak(out, mark, outlook->allocated_peak);
-        text_add_peak(out, mark, outlook->reserved_peak);
+        const char *mark = one->fits ? "" : ">=";
+        text_add_peak(out, mark, one->allocated_peak);
+        text_add_peak(out, mark, one->reserved_peak);
         text_add(out, "  ");
-        add_fits(&view->forecast, &run, point, out);
+        add_fits(&view->outlook, &run, point, out);
         text_add_char(out, '\n');
     }
 }
@@ -174,7 +175,7 @@ static bool is_peak(enum column column)
     return column == COLUMN_allocated_peak_bytes || column == COLUMN_reserved_peak_bytes;
 }
 
-static void add_phase(const struct forecast_phase *phase, struct text *out)
+static void add_phase(const struct outlook_phase *phase, struct text *out)
 {
     struct text name = TEXT_INIT;
     text_addf(&name, "%s%s%s", phase->phase, phase->pass ? " " : "",
@@ -183,8 +184,8 @@ static void add_phase(const struct forecast_phase *phase, struct text *out)
         text_addf(&name, " x%" PRIu64, phase->times);
     text_addf(out, "  %-26s", text_string(&name));
     text_release(&name);
-    for (int i = 0; i < FORECAST_COUNTERS; i++)
-        if (is_peak(forecast_columns[i]))
+    for (int i = 0; i < OUTLOOK_COUNTERS; i++)
+        if (is_peak(outlook_columns[i]))
             text_add_peak(out, phase->status == STATUS_ok ? "" : ">=", phase->counters[i]);
         else
             text_add_bytes_cell(out, "", phase->counters[i]);
@@ -198,46 +199,46 @@ static void add_points(const struct plan_view *view, struct text *out)
               "\npoints with the computed counters of each phase, in bytes, peaks also in GiB\n"
               "  %-26s",
               "phase");
-    for (int i = 0; i < FORECAST_COUNTERS; i++) {
-        const char *column = column_facts[forecast_columns[i]].name;
+    for (int i = 0; i < OUTLOOK_COUNTERS; i++) {
+        const char *column = column_facts[outlook_columns[i]].name;
         char *name = xstrndup(column, strlen(column) - strlen("_bytes"));
-        if (is_peak(forecast_columns[i]))
+        if (is_peak(outlook_columns[i]))
             text_add_peak_heading(out, name);
         else
             text_addf(out, " %*s", UNITS_BYTES, name);
         free(name);
     }
     text_add(out, "  status\n");
-    for (size_t i = 0; i < view->forecast.point_count; i++) {
-        const struct outlook *outlook = fullest(&view->forecast, NULL, i);
-        plan_run_at(&view->plan, view->forecast.points[i], &run);
+    for (size_t i = 0; i < view->outlook.point_count; i++) {
+        const struct point_outlook *one = fullest(&view->outlook, NULL, i);
+        plan_run_at(&view->plan, view->outlook.points[i], &run);
         for (int d = 0; d < DIMENSIONS; d++)
             if (run.point.value[d].known)
                 text_addf(out, "%s%s=%" PRIu64, d ? " " : "", dimension_facts[d].name,
                           run.point.value[d].value);
         text_add(out, run.phases == PHASES_WHOLE ? ", whole: " : ": ");
-        add_fits(&view->forecast, NULL, i, out);
+        add_fits(&view->outlook, NULL, i, out);
         text_add_char(out, '\n');
-        for (size_t j = 0; j < outlook->phase_count; j++)
-            add_phase(&outlook->phases[j], out);
+        for (size_t j = 0; j < one->phase_count; j++)
+            add_phase(&one->phases[j], out);
     }
 }
 
 bool plan_view_is_judged(const struct plan_view *view)
 {
     bool judged = false;
-    for (size_t i = 0; i < view->forecast.card_count; i++)
-        judged = judged || view->forecast.cards[i].room.capacity.known;
+    for (size_t i = 0; i < view->outlook.card_count; i++)
+        judged = judged || view->outlook.cards[i].room.capacity.known;
     return judged;
 }
 
 size_t plan_view_misfits(const struct plan_view *view)
 {
     size_t misfits = 0;
-    for (size_t i = 0; i < view->forecast.point_count; i++) {
+    for (size_t i = 0; i < view->outlook.point_count; i++) {
         bool fits = true;
-        for (size_t j = 0; j < view->forecast.card_count; j++)
-            fits = fits && forecast_of(&view->forecast, i, j)->fits;
+        for (size_t j = 0; j < view->outlook.card_count; j++)
+            fits = fits && outlook_of_point(&view->outlook, i, j)->fits;
         misfits += !fits;
     }
     return misfits;

@@ -1,4 +1,4 @@
-/* plan_view: a plan and its forecast, as text for people and as JSON. */
+/* plan_view: a plan and its outlook, as text for people and as JSON. */
 #ifndef HIGHWATER_COMMAND_PLAN_VIEW_H
 #define HIGHWATER_COMMAND_PLAN_VIEW_H
 
@@ -7,7 +7,7 @@
 struct plan_view {
     const struct study *study;
     struct plan plan;
-    struct forecast forecast;
+    struct outlook outlook;
     struct text notes; /* of study_look */
 };
 void plan_view_text(const struct plan_view *view, struct text *out);

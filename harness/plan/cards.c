@@ -15,7 +15,7 @@ static bool same_bytes(struct reading a, struct reading b)
 }
 
 /* Ranks with the same room share a card: they have the same outlook. */
-static void add_rank(struct forecast *list, const struct plan_room *room, const char *basis)
+static void add_rank(struct outlook *list, const struct plan_room *room, const char *basis)
 {
     uint64_t rank = list->ranks++;
     list->card_of_rank =
@@ -53,7 +53,7 @@ static struct reading usable_bytes(struct nvml *nvml, const struct nvml_device *
     return usable;
 }
 
-static int add_devices(struct nvml *nvml, const struct study *study, struct forecast *list,
+static int add_devices(struct nvml *nvml, const struct study *study, struct outlook *list,
                        struct text *why)
 {
     struct nvml_device *all = NULL;
@@ -79,7 +79,7 @@ static int add_devices(struct nvml *nvml, const struct study *study, struct fore
     return outcome;
 }
 
-static int find_real(const struct study *study, struct forecast *list, struct text *why)
+static int find_real(const struct study *study, struct outlook *list, struct text *why)
 {
     struct nvml *nvml;
     struct text absent = TEXT_INIT;
@@ -100,10 +100,10 @@ static int find_real(const struct study *study, struct forecast *list, struct te
     return outcome;
 }
 
-int cards_find(const struct study *study, struct reading capacity, struct forecast *forecast,
+int cards_find(const struct study *study, struct reading capacity, struct outlook *outlook,
                struct text *why)
 {
-    struct forecast list = {.cards = NULL};
+    struct outlook list = {.cards = NULL};
     struct reading ranks = study_ranks(study);
     int outcome = 0;
     list.ranks_unknown = capacity.known && !ranks.known;
@@ -121,10 +121,10 @@ int cards_find(const struct study *study, struct reading capacity, struct foreca
                                          .overhead = study->overhead},
                      "configured in the study");
     if (outcome != 0) {
-        forecast_release(&list);
+        outlook_release(&list);
         return -1;
     }
-    *forecast = list;
+    *outlook = list;
     return 0;
 }
 

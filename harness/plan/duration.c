@@ -1,4 +1,4 @@
-#include "harness/plan/outlook.h"
+#include "harness/plan/duration.h"
 
 /* All assumed, between what was measured and smaller cards: one H200 prefills a network of
  * 8 * 10^9 parameters at 570 * 10^12 operations a second. The host's reference arithmetic does
@@ -9,7 +9,7 @@ static const struct {
     double execution_ns; /* a byte of it, in each execution */
     double operation_ns; /* in each execution */
     const char *words;
-} paces[] = {
+} durations[] = {
     [BACKEND_CUDA] = {1e9, 0, 1e-2, 0.5e-5,
                       "1 s a run for launch, context and libraries; an execution touches its "
                       "allocated peak at 100 GB/s and computes at 200 TFLOP/s"},
@@ -19,20 +19,21 @@ static const struct {
                       "execution computes at 4 GFLOP/s"},
 };
 
-const char *pace_rule(const struct study *study)
+const char *duration_rule(const struct study *study)
 {
-    return paces[study->backend].words;
+    return durations[study->backend].words;
 }
 
-double pace_assumed_ns(const struct study *study, const struct plan_run *run,
-                       const struct outlook *outlook)
+double duration_assumed_ns(const struct study *study, const struct plan_run *run, bool fits,
+                           struct reading allocated_peak)
 {
-    double peak = outlook->allocated_peak.known ? (double)outlook->allocated_peak.value : 0;
-    double start = paces[study->backend].start_ns + peak * paces[study->backend].peak_ns;
+    double peak = allocated_peak.known ? (double)allocated_peak.value : 0;
+    double start =
+        durations[study->backend].start_ns + peak * durations[study->backend].peak_ns;
     double executions = (double)(1 + study->warmup + study->repeats);
     double operations = study->workload->operations(&run->point, study->options);
-    if (!outlook->fits)
+    if (!fits)
         return start;
-    return start + executions * (peak * paces[study->backend].execution_ns +
-                                 operations * paces[study->backend].operation_ns);
+    return start + executions * (peak * durations[study->backend].execution_ns +
+                                 operations * durations[study->backend].operation_ns);
 }

@@ -2,12 +2,13 @@
 
 #include "harness/base/units.h"
 #include "harness/plan/boundary.h"
+#include "harness/plan/duration.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-const enum column forecast_columns[FORECAST_COUNTERS] = {
+const enum column outlook_columns[OUTLOOK_COUNTERS] = {
     COLUMN_allocated_start_bytes, COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes,
     COLUMN_reserved_start_bytes,  COLUMN_reserved_peak_bytes,  COLUMN_reserved_end_bytes,
 };
@@ -32,26 +33,26 @@ static uint64_t hash_of(const struct plan_run *run)
 }
 
 /* The distinct points in launch order. */
-static void find_points(const struct plan *plan, struct forecast *forecast)
+static void find_points(const struct plan *plan, struct outlook *outlook)
 {
     size_t room = 2 * plan->count + 1;
     uint32_t *index = xcalloc(room, sizeof *index); /* place in points + 1, 0 free */
     struct plan_run run, known;
-    forecast->points = xcalloc(plan->count + 1, sizeof *forecast->points);
-    forecast->point_of_run = xcalloc(plan->count + 1, sizeof *forecast->point_of_run);
+    outlook->points = xcalloc(plan->count + 1, sizeof *outlook->points);
+    outlook->point_of_run = xcalloc(plan->count + 1, sizeof *outlook->point_of_run);
     for (size_t i = 0; i < plan->count; i++) {
         plan_run_at(plan, i, &run);
         size_t at = hash_of(&run) % room;
         for (; index[at] != 0; at = (at + 1) % room) {
-            plan_run_at(plan, forecast->points[index[at] - 1], &known);
+            plan_run_at(plan, outlook->points[index[at] - 1], &known);
             if (same_point(&run, &known))
                 break;
         }
         if (index[at] == 0) {
-            forecast->points[forecast->point_count++] = i;
-            index[at] = (uint32_t)forecast->point_count;
+            outlook->points[outlook->point_count++] = i;
+            index[at] = (uint32_t)outlook->point_count;
         }
-        forecast->point_of_run[i] = index[at] - 1;
+        outlook->point_of_run[i] = index[at] - 1;
     }
     free(index);
 }
@@ -61,13 +62,13 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool continues(const struct forecast_phase *last, const struct row *row)
+static bool continues(const struct outlook_phase *last, const struct row *row)
 {
     if (!same_text(last->phase, row_text(row, COLUMN_phase)) ||
         !same_text(last->pass, row_text(row, COLUMN_pass)) || last->status != row_status(row))
         return false;
-    for (int i = 0; i < FORECAST_COUNTERS; i++) {
-        struct reading value = row_count(row, forecast_columns[i]);
+    for (int i = 0; i < OUTLOOK_COUNTERS; i++) {
+        struct reading value = row_count(row, outlook_columns[i]);
         if (value.known != last->counters[i].known ||
             (value.known && value.value != last->counters[i].value))
             return false;
@@ -80,47 +81,47 @@ static char *copy(const char *string)
     return string ? xstrdup(string) : NULL;
 }
 
-static void add_phase(struct outlook *outlook, const struct row *row)
+static void add_phase(struct point_outlook *one, const struct row *row)
 {
-    if (outlook->phase_count && continues(&outlook->phases[outlook->phase_count - 1], row)) {
-        outlook->phases[outlook->phase_count - 1].times++;
+    if (one->phase_count && continues(&one->phases[one->phase_count - 1], row)) {
+        one->phases[one->phase_count - 1].times++;
         return;
     }
-    struct forecast_phase *phase = &outlook->phases[outlook->phase_count++];
+    struct outlook_phase *phase = &one->phases[one->phase_count++];
     phase->phase = copy(row_text(row, COLUMN_phase));
     phase->pass = copy(row_text(row, COLUMN_pass));
     phase->status = row_status(row);
     phase->times = 1;
-    for (int i = 0; i < FORECAST_COUNTERS; i++)
-        phase->counters[i] = row_count(row, forecast_columns[i]);
-    outlook->allocated_peak =
-        reading_max(outlook->allocated_peak, row_count(row, COLUMN_allocated_peak_bytes));
-    outlook->reserved_peak =
-        reading_max(outlook->reserved_peak, row_count(row, COLUMN_reserved_peak_bytes));
+    for (int i = 0; i < OUTLOOK_COUNTERS; i++)
+        phase->counters[i] = row_count(row, outlook_columns[i]);
+    one->allocated_peak =
+        reading_max(one->allocated_peak, row_count(row, COLUMN_allocated_peak_bytes));
+    one->reserved_peak =
+        reading_max(one->reserved_peak, row_count(row, COLUMN_reserved_peak_bytes));
 }
 
 static int look_at(const struct study *study, const struct plan_run *run,
-                   const struct card *card, struct outlook *outlook, struct text *why)
+                   const struct card *card, struct point_outlook *one, struct text *why)
 {
     struct prediction prediction;
     if (plan_predict(study, &run->point, run->phases, &card->room, &prediction, why) != 0)
         return -1;
-    outlook->phases = xcalloc(prediction.count + 1, sizeof *outlook->phases);
+    one->phases = xcalloc(prediction.count + 1, sizeof *one->phases);
     for (size_t i = 0; i < prediction.count; i++)
-        add_phase(outlook, &prediction.rows[i]);
-    outlook->fits = prediction.fits;
-    outlook->failed_phase = xstrdup(text_string(&prediction.failed_phase));
+        add_phase(one, &prediction.rows[i]);
+    one->fits = prediction.fits;
+    one->failed_phase = xstrdup(text_string(&prediction.failed_phase));
     prediction_release(&prediction);
     return 0;
 }
 
-int forecast_open(const struct study *study, struct reading capacity,
-                  struct forecast *forecast, struct text *why)
+int outlook_open(const struct study *study, struct reading capacity, struct outlook *outlook,
+                 struct text *why)
 {
-    struct forecast opened = {.cards = NULL};
+    struct outlook opened = {.cards = NULL};
     if (cards_find(study, capacity, &opened, why) != 0)
         return -1;
-    *forecast = opened;
+    *outlook = opened;
     return 0;
 }
 
@@ -145,82 +146,84 @@ static int look_for(const struct study *study, const struct study_boundary *boun
     return 0;
 }
 
-static int look_for_boundaries(const struct study *study, struct forecast *forecast,
+static int look_for_boundaries(const struct study *study, struct outlook *outlook,
                                struct text *why)
 {
-    size_t cards = forecast->card_count, count = study->boundary_count * cards;
-    forecast->boundaries = xcalloc(count + 1, sizeof *forecast->boundaries);
+    size_t cards = outlook->card_count, count = study->boundary_count * cards;
+    outlook->boundaries = xcalloc(count + 1, sizeof *outlook->boundaries);
     for (size_t i = 0; i < count; i++)
-        if (look_for(study, &study->boundaries[i / cards], &forecast->cards[i % cards],
-                     &forecast->boundaries[i], why) != 0)
+        if (look_for(study, &study->boundaries[i / cards], &outlook->cards[i % cards],
+                     &outlook->boundaries[i], why) != 0)
             return -1;
     return 0;
 }
 
-uint64_t forecast_boundary_runs(const struct forecast *forecast, const struct study *study,
-                                const struct study_boundary *boundary)
+uint64_t outlook_boundary_runs(const struct outlook *outlook, const struct study *study,
+                               const struct study_boundary *boundary)
 {
     struct boundary_search search;
     boundary_open(&search, boundary, reading_missing());
     uint64_t most = search.most;
     boundary_close(&search);
-    return most * forecast->ranks * (study->phases == PHASES_BOTH ? 2 : 1);
+    return most * outlook->ranks * (study->phases == PHASES_BOTH ? 2 : 1);
 }
 
-int forecast_make(const struct study *study, const struct plan *plan,
-                  struct forecast *forecast, struct text *why)
+int outlook_make(const struct study *study, const struct plan *plan, struct outlook *outlook,
+                 struct text *why)
 {
     struct plan_run run;
-    find_points(plan, forecast);
-    size_t count = forecast->point_count * forecast->card_count;
-    forecast->outlooks = xcalloc(count + 1, sizeof *forecast->outlooks);
+    find_points(plan, outlook);
+    size_t count = outlook->point_count * outlook->card_count;
+    outlook->outlooks = xcalloc(count + 1, sizeof *outlook->outlooks);
     for (size_t i = 0; i < count; i++) {
-        const struct card *card = &forecast->cards[i % forecast->card_count];
-        plan_run_at(plan, forecast->points[i / forecast->card_count], &run);
-        if (look_at(study, &run, card, &forecast->outlooks[i], why) != 0)
+        const struct card *card = &outlook->cards[i % outlook->card_count];
+        plan_run_at(plan, outlook->points[i / outlook->card_count], &run);
+        if (look_at(study, &run, card, &outlook->outlooks[i], why) != 0)
             return -1;
     }
     double duration = 0;
     for (size_t i = 0; i < plan->count; i++) {
         size_t card, end;
         plan_run_at(plan, i, &run);
-        forecast_cards_of(forecast, &run, &card, &end);
-        duration += pace_assumed_ns(study, &run,
-                                    forecast_of(forecast, forecast->point_of_run[i], card));
+        outlook_cards_of(outlook, &run, &card, &end);
+        const struct point_outlook *one =
+            outlook_of_point(outlook, outlook->point_of_run[i], card);
+        duration += duration_assumed_ns(study, &run, one->fits, one->allocated_peak);
     }
-    forecast->duration_ns = duration < 0x1p64 ? (uint64_t)duration : UINT64_MAX;
-    return look_for_boundaries(study, forecast, why);
+    outlook->duration_ns = duration < 0x1p64 ? (uint64_t)duration : UINT64_MAX;
+    return look_for_boundaries(study, outlook, why);
 }
 
-void forecast_cards_of(const struct forecast *forecast, const struct plan_run *run,
-                       size_t *first, size_t *end)
+void outlook_cards_of(const struct outlook *outlook, const struct plan_run *run, size_t *first,
+                      size_t *end)
 {
     bool alone = run != NULL && run->place > 0;
-    *first = alone ? forecast->card_of_rank[run->place - 1] : 0;
-    *end = alone ? *first + 1 : forecast->card_count;
+    *first = alone ? outlook->card_of_rank[run->place - 1] : 0;
+    *end = alone ? *first + 1 : outlook->card_count;
 }
 
-const struct outlook *forecast_of(const struct forecast *forecast, size_t point, size_t card)
+const struct point_outlook *outlook_of_point(const struct outlook *outlook, size_t point,
+                                             size_t card)
 {
-    return &forecast->outlooks[point * forecast->card_count + card];
+    return &outlook->outlooks[point * outlook->card_count + card];
 }
 
-void forecast_release(struct forecast *forecast)
+void outlook_release(struct outlook *outlook)
 {
-    size_t count = forecast->point_count * forecast->card_count;
-    for (size_t i = 0; forecast->outlooks != NULL && i < count; i++) {
-        struct outlook *outlook = &forecast->outlooks[i];
-        for (size_t j = 0; j < outlook->phase_count; j++) {
-            free(outlook->phases[j].phase);
-            free(outlook->phases[j].pass);
+    size_t count = outlook->point_count * outlook->card_count;
+    for (size_t i = 0; outlook->outlooks != NULL && i < count; i++) {
+        struct point_outlook *one = &outlook->outlooks[i];
+        for (size_t j = 0; j < one->phase_count; j++) {
+            free(one->phases[j].phase);
+            free(one->phases[j].pass);
         }
-        free(outlook->phases);
-        free(outlook->failed_phase);
+        free(one->phases);
+        free(one->failed_phase);
     }
-    free(forecast->outlooks);
-    free(forecast->boundaries);
-    free(forecast->points);
-    free(forecast->point_of_run);
-    free(forecast->card_of_rank);
-    cards_release(forecast->cards, forecast->card_count);
+    free(outlook->outlooks);
+    free(outlook->boundaries);
+    free(outlook->points);
+    free(outlook->point_of_run);
+    free(outlook->card_of_rank);
+    cards_release(outlook->cards, outlook->card_count);
 }
