@@ -127,6 +127,20 @@ static void check_frozen(const struct study *study)
     text_release(&second);
 }
 
+/* What stands in the results folder of a study with overrides. */
+static void add_frozen(const struct study *study, struct text *out)
+{
+    const char *line = text_string(&study->frozen), *end = line + study->frozen.length;
+    while (line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((stop != NULL ? stop : end) - line);
+        text_add(out, "  | ");
+        text_add_escaped(out, line, length, 160);
+        text_add_char(out, '\n');
+        line += length + (stop != NULL);
+    }
+}
+
 static void add_said(const struct text *bytes, const char *const *sets, size_t count,
                      struct text *out)
 {
@@ -136,6 +150,9 @@ static void add_said(const struct text *bytes, const char *const *sets, size_t c
         assert_int_equal(errors.length, 0);
         check_frozen(&study);
         add_runs(&study, out);
+        text_addf(out, "  hash %s\n", study.hash);
+        if (count > 0)
+            add_frozen(&study, out);
         add_difference(&study, out);
         study_release(&study);
     } else {
@@ -250,6 +267,12 @@ static void test_not_yet(void **state)
     check_golden("study_not_yet.txt", 4);
 }
 
+static void test_whole_studies(void **state)
+{
+    (void)state;
+    check_golden("study_whole.txt", 14);
+}
+
 static void test_overrides(void **state)
 {
     (void)state;
@@ -261,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_form),      cmocka_unit_test(test_keys),
         cmocka_unit_test(test_values),    cmocka_unit_test(test_not_yet),
-        cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_overrides), cmocka_unit_test(test_whole_studies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
