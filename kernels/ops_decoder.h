@@ -31,8 +31,8 @@ struct row_bias {
     struct array x, bias;
     uint64_t rows, width;
 };
-/* gate_up[row][0 … inner) = silu(gate + bias) * (up + bias), in place; the row is [gate | up]
- */
+/* gate_up[row][0 … inner) = silu(gate + bias) * (up + bias), in place; the row is [gate |
+ * up] */
 struct gating {
     struct array gate_up, bias; /* bias[2 * inner], address 0: none */
     uint64_t rows, inner;

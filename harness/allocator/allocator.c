@@ -1,8 +1,7 @@
-#include "harness/allocator/allocator_parts.h"
+#include "harness/allocator/ops.h"
 #include "harness/allocator/rounding.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ALLOCATORS(ROW) ROW(caching) ROW(expandable) ROW(async) ROW(direct)
@@ -150,23 +149,11 @@ void allocator_empty_cache(struct allocator *allocator)
         allocator_check(allocator);
 }
 
-static void reset(struct statistic *first, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / sizeof(*first); i++)
-        first[i].peak = first[i].current;
-}
-
 void allocator_reset_peaks(struct allocator *allocator)
 {
-    struct allocator_statistics *s = &allocator->statistics;
     if (allocator->ops->reset_peaks)
         allocator->ops->reset_peaks(allocator);
-    reset(&s->all.allocated, sizeof(s->all));
-    reset(&s->small.allocated, sizeof(s->small));
-    reset(&s->large.allocated, sizeof(s->large));
-    reset(&s->oversize_allocations, sizeof(s->oversize_allocations));
-    reset(&s->oversize_segments, sizeof(s->oversize_segments));
-    s->reserved_at_allocated_peak = s->all.reserved.current;
+    statistics_reset_peaks(&allocator->statistics);
 }
 
 const struct allocator_statistics *allocator_read(struct allocator *allocator)
@@ -209,53 +196,4 @@ uint64_t allocator_close(struct allocator *allocator)
     piece_store_release(&allocator->store);
     free(allocator);
     return left;
-}
-
-void statistics_hand_out(struct pool_statistics *pool, uint64_t size, uint64_t requested)
-{
-    statistic_add(&pool->allocations, 1);
-    statistic_add(&pool->allocated, size);
-    statistic_add(&pool->actives, 1);
-    statistic_add(&pool->active, size);
-    statistic_add(&pool->requested, requested);
-}
-
-void statistics_take_back(struct pool_statistics *pool, uint64_t size, uint64_t requested)
-{
-    statistic_sub(&pool->allocations, 1);
-    statistic_sub(&pool->allocated, size);
-    statistic_sub(&pool->actives, 1);
-    statistic_sub(&pool->active, size);
-    statistic_sub(&pool->requested, requested);
-}
-
-void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak_before)
-{
-    if (statistics->all.allocated.peak > peak_before)
-        statistics->reserved_at_allocated_peak = statistics->all.reserved.current;
-}
-
-struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes)
-{
-    struct piece *piece = piece_new(&allocator->store, piece_no_segment, address, bytes);
-    piece->allocated = true;
-    piece->requested = bytes;
-    return piece;
-}
-
-void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,
-                       uint64_t bytes)
-{
-    uint64_t free_bytes, total_bytes;
-    const bool host = outcome == OUTCOME_HOST_OOM;
-    *refusal = (struct refusal){.bytes = bytes};
-    snprintf(refusal->by, sizeof(refusal->by), "%s", host ? "host" : "device");
-    if (!host && device->ops->usage(device, &free_bytes, &total_bytes) == 0)
-        refusal->free = reading_of(free_bytes);
-}
-
-void refusal_by_limit(struct refusal *refusal, uint64_t bytes, uint64_t limit, uint64_t held)
-{
-    *refusal = (struct refusal){
-        .by = "limit", .bytes = bytes, .free = reading_of(limit > held ? limit - held : 0)};
 }

@@ -6,6 +6,8 @@
 #ifndef HIGHWATER_ALLOCATOR_ALLOCATOR_H
 #define HIGHWATER_ALLOCATOR_ALLOCATOR_H
 
+#include "harness/allocator/refusal.h"
+#include "harness/allocator/statistics.h"
 #include "harness/base/option.h"
 #include "harness/device/device.h"
 
@@ -27,31 +29,6 @@ struct allocator_setting {
 };
 extern const struct option allocator_options[]; /* for struct allocator_setting */
 
-/* One statistic as PyTorch keeps it: the peak since the last reset, and the sums of all
- * increases and decreases. */
-struct statistic {
-    uint64_t current, peak, allocated, freed;
-};
-struct pool_statistics {
-    struct statistic allocated, reserved, active, requested, inactive_split; /* bytes */
-    struct statistic allocations, segments, actives, inactive_splits;        /* counts */
-};
-struct allocator_statistics {
-    struct pool_statistics all, small, large;                 /* direct and async: only `all` */
-    struct statistic oversize_allocations, oversize_segments; /* counts */
-    uint64_t alloc_retries, ooms, device_allocs, device_frees, syncs;
-    uint64_t reserved_at_allocated_peak;
-    bool reserved_known;          /* false for direct: no pool, reserved is missing */
-    bool reserved_is_upper_bound; /* async */
-};
-
-/* What the last refusal was about. */
-struct refusal {
-    char by[8];          /* device, limit, host */
-    uint64_t bytes;      /* of the request made to the refuser */
-    struct reading free; /* at the refuser at that moment */
-};
-
 /* What an allocator asked of its device, as it happens: for replay and recording. */
 enum segment_action { SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP };
 extern const char *const segment_action_names[]; /* "segment_alloc", … NULL-terminated */
@@ -71,8 +48,8 @@ struct block {
     uint64_t id;         /* memory's own: its number in a recording */
 };
 
-/* NULL-terminated names of the table, in its order; also the choices of the option `allocator`.
- */
+/* NULL-terminated names of the table, in its order; also the choices of the option
+ * `allocator`. */
 extern const char *const allocator_names[];
 
 /* -1: unknown name, a setting out of range, or a device that has no means for it. */
@@ -98,8 +75,8 @@ const char *
 allocator_counter_source(const struct allocator *allocator); /* highwater.caching … */
 /* Aborts unless the invariants hold (blocks tile segments, free lists agree, sums agree). */
 void allocator_check(const struct allocator *allocator);
-/* Gives everything back. Blocks still handed out are a bug of the caller: returns their count.
- */
+/* Gives everything back. Blocks still handed out are a bug of the caller: returns their
+ * count. */
 uint64_t allocator_close(struct allocator *allocator);
 
 #endif

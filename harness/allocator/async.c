@@ -3,7 +3,8 @@
  * reserved is an upper bound of the need. Simulated and host devices have driver_pool.h's
  * model.
  */
-#include "harness/allocator/allocator_parts.h"
+#include "harness/allocator/check.h"
+#include "harness/allocator/ops.h"
 
 struct async {
     struct allocator base;
@@ -104,6 +105,6 @@ const struct allocator_ops allocator_async = {
     .empty_cache = async_empty_cache,
     .refresh = async_refresh,
     .reset_peaks = async_reset_peaks,
-    .check = plain_check,
+    .check = check_plain,
     .close = async_empty_cache,
 };

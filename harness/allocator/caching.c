@@ -1,4 +1,13 @@
+/* A request is rounded, which decides its pool; the pool's shelf for the stream is searched for
+ * the best fit; when there is none, the device is asked, and when it refuses, cached memory is
+ * given back step by step and the device is asked again (the failure ladder, `obtain`). What is
+ * got may be split. A free joins the block with its free neighbours and puts it in the shelf:
+ * nothing goes back to the device before memory is short or the cache is emptied.
+ */
 #include "harness/allocator/caching.h"
+#include "harness/allocator/check.h"
+#include "harness/allocator/expandable.h"
+#include "harness/base/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -44,12 +53,192 @@ void caching_uncount_reserved(struct caching *c, struct pool *pool, uint64_t byt
     statistic_sub(&pool->statistics->reserved, bytes);
 }
 
+/* --- segments from the device and back --- */
+
+static enum outcome segment_obtain(struct caching *c, const struct want *want,
+                                   struct piece **piece)
+{
+    struct device *device = c->base.device;
+    struct pool *pool = want->shelf->pool;
+    uint64_t address;
+    const enum outcome outcome = device->ops->segment_alloc(device, want->segment, &address);
+    if (outcome != OUTCOME_OK) {
+        refusal_by_device(want->refusal, device, outcome, want->segment);
+        return outcome;
+    }
+    struct segment *segment = xmalloc(sizeof(*segment));
+    *segment = (struct segment){.rank = {c->segments_made++},
+                                .shelf = want->shelf,
+                                .address = address,
+                                .bytes = want->segment};
+    caching_count_reserved(c, pool, want->segment);
+    statistic_add(&c->base.statistics.all.segments, 1);
+    statistic_add(&pool->statistics->segments, 1);
+    if (want->segment >= c->max_split)
+        statistic_add(&c->base.statistics.oversize_segments, 1);
+    allocator_tell(&c->base, SEGMENT_ALLOC, want->segment, want->shelf->stream, address);
+    *piece = piece_new(&c->base.store, segment, address, want->segment);
+    return OUTCOME_OK;
+}
+
+static enum outcome try_device(struct caching *c, const struct want *want, struct piece **piece)
+{
+    /* The limit is checked with the segment's size, also where pages would be mapped. */
+    const uint64_t held = c->base.statistics.all.reserved.current;
+    if (c->limit.known && held + want->segment > c->limit.value) {
+        refusal_by_limit(want->refusal, want->segment, c->limit.value, held);
+        return OUTCOME_OOM;
+    }
+    return c->expandable ? expandable_grow(c, want, piece) : segment_obtain(c, want, piece);
+}
+
+static void release_segment(struct caching *c, struct piece *piece)
+{
+    struct segment *segment = piece->segment;
+    struct shelf *shelf = segment->shelf;
+    struct device *device = c->base.device;
+    assert(!piece_is_split(piece) && piece_is_free(piece));
+    piece_bins_remove(&shelf->free, piece);
+    device->ops->segment_free(device, segment->address, segment->bytes);
+    caching_uncount_reserved(c, shelf->pool, segment->bytes);
+    statistic_sub(&c->base.statistics.all.segments, 1);
+    statistic_sub(&shelf->pool->statistics->segments, 1);
+    if (segment->bytes >= c->max_split)
+        statistic_sub(&c->base.statistics.oversize_segments, 1);
+    allocator_tell(&c->base, SEGMENT_FREE, segment->bytes, shelf->stream, segment->address);
+    piece_drop(&c->base.store, piece);
+    free(segment);
+}
+
+/* --- giving back what is cached --- */
+
+/* Age of a free piece: searches of its pool since it became free. */
+static uint32_t age_of(const struct piece *piece)
+{
+    return piece->segment->shelf->pool->searches - piece->birth;
+}
+
+struct ages {
+    double total;
+    uint64_t count, reclaimed;
+};
+
+/* Only whole segments can be given back, so only they have an age that matters. */
+static void sum_ages(const struct pool *pool, struct ages *ages)
+{
+    for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+        struct piece *p = piece_bins_first(&shelf->free);
+        for (; p; p = piece_bins_after(&shelf->free, p)) {
+            if (!piece_is_split(p)) {
+                ages->total += age_of(p);
+                ages->count++;
+            }
+        }
+    }
+}
+
+/* One round over the whole pool; it is not cut short when enough was reclaimed. */
+static bool collect_round(struct caching *c, struct pool *pool, struct ages *ages)
+{
+    const double cut = ages->total / (double)ages->count;
+    bool freed = false;
+    for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+        struct piece *next;
+        for (struct piece *p = piece_bins_first(&shelf->free); p; p = next) {
+            next = piece_bins_after(&shelf->free, p);
+            if (piece_is_split(p) || c->expandable || age_of(p) < cut)
+                continue;
+            ages->total -= age_of(p);
+            ages->count--;
+            ages->reclaimed += p->size;
+            freed = true;
+            release_segment(c, p);
+        }
+    }
+    return freed;
+}
+
+/* Gives back what is at least of average age, round by round, until what is reserved is below
+ * the threshold or a round finds nothing. The small pool is left alone, as in the original. */
+static void collect_garbage(struct caching *c)
+{
+    const uint64_t held = c->base.statistics.all.reserved.current;
+    const uint64_t most = (uint64_t)(c->gc_threshold * (double)c->limit.value);
+    if (held <= most)
+        return;
+    struct ages ages = {0};
+    sum_ages(&c->large, &ages);
+    bool freed = true;
+    while (ages.reclaimed < held - most && freed && ages.count > 0)
+        freed = collect_round(c, &c->large, &ages);
+}
+
+/* One block that is large enough, or else several, largest first. What was freed before a
+ * failure stays freed. */
+static bool release_oversize(struct caching *c, const struct want *want)
+{
+    struct piece_bins *set = &want->shelf->free;
+    const uint64_t key = want->size > c->max_split ? want->size : c->max_split;
+    struct piece *piece = piece_bins_at_least(set, key);
+    if (piece && !c->expandable) {
+        release_segment(c, piece);
+        return true;
+    }
+    uint64_t released = 0;
+    struct piece *before;
+    piece = piece ? piece_bins_before(set, piece) : piece_bins_last(set);
+    for (; piece && released < key && piece->size >= c->max_split; piece = before) {
+        before = piece_bins_before(set, piece);
+        if (c->expandable)
+            continue;
+        released += piece->size;
+        release_segment(c, piece);
+    }
+    return released >= key;
+}
+
+/* Segments are given back while walking; pages of expandable ones after the walk, in its
+ * order. */
+static void release_pool(struct caching *c, struct pool *pool)
+{
+    struct piece **collected = NULL;
+    size_t count = 0, capacity = 0;
+    for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
+        struct piece *next;
+        for (struct piece *p = piece_bins_first(&shelf->free); p; p = next) {
+            next = piece_bins_after(&shelf->free, p);
+            if (!c->expandable && !piece_is_split(p)) {
+                release_segment(c, p);
+            } else if (c->expandable) {
+                if (count == capacity) {
+                    capacity = capacity ? 2 * capacity : 64;
+                    collected = xrealloc(collected, capacity * sizeof(struct piece *));
+                }
+                collected[count++] = p;
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        expandable_unmap(c, collected[i]);
+    free(collected);
+}
+
+static void release_all(struct caching *c)
+{
+    c->base.statistics.syncs++;
+    release_pool(c, &c->large);
+    release_pool(c, &c->small);
+}
+
+/* --- from a request to a block --- */
+
 static bool collects_garbage(const struct caching *c)
 {
     return c->limit.known && c->gc_threshold > 0;
 }
 
-/* The growable tail of an expandable segment is passed over for a closed hole that fits. */
+/* A free block before an unmapped range can grow into it: it is passed over for a larger one
+ * that reaches less far, so that room to grow is kept for large requests. */
 static struct piece *prefer_hole(const struct shelf *shelf, struct piece *piece)
 {
     for (;;) {
@@ -86,20 +275,20 @@ static struct piece *search(struct caching *c, const struct want *want)
     return piece;
 }
 
-/* The failure ladder. After everything was released the free lists are not searched again: a
- * known defect of the original, kept. */
+/* The failure ladder: old segments beyond the threshold, the device, large blocks of this
+ * stream, the device, everything that is cached, the device. After everything was released the
+ * free lists are not searched again: a known defect of the original, kept. */
 static enum outcome obtain(struct caching *c, const struct want *want, struct piece **piece)
 {
     if (collects_garbage(c))
-        caching_collect_garbage(c);
-    enum outcome outcome = caching_try(c, want, piece);
-    if (outcome == OUTCOME_OOM && c->max_split != UINT64_MAX &&
-        caching_release_oversize(c, want))
-        outcome = caching_try(c, want, piece);
+        collect_garbage(c);
+    enum outcome outcome = try_device(c, want, piece);
+    if (outcome == OUTCOME_OOM && c->max_split != UINT64_MAX && release_oversize(c, want))
+        outcome = try_device(c, want, piece);
     if (outcome == OUTCOME_OOM) {
-        caching_release_all(c);
+        release_all(c);
         c->base.statistics.alloc_retries++;
-        outcome = caching_try(c, want, piece);
+        outcome = try_device(c, want, piece);
     }
     if (outcome == OUTCOME_OOM)
         c->base.statistics.ooms++;
@@ -164,15 +353,15 @@ static struct want want_of(struct caching *c, uint64_t bytes, uint64_t stream,
     return (struct want){size, segment, shelf_of(c, pool, stream), refusal};
 }
 
-bool caching_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream)
+static bool caching_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream)
 {
     struct caching *c = (struct caching *)allocator;
     const struct want want = want_of(c, bytes, stream, NULL);
     return find(c, &want) != NULL;
 }
 
-enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                           struct piece **out, struct refusal *refusal)
+static enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
+                                  struct piece **out, struct refusal *refusal)
 {
     struct caching *c = (struct caching *)allocator;
     const struct want want = want_of(c, bytes, stream, refusal);
@@ -198,7 +387,7 @@ static uint64_t swallow(struct caching *c, struct shelf *shelf, struct piece *pi
     return size;
 }
 
-void caching_free(struct allocator *allocator, struct piece *piece)
+static void caching_free(struct allocator *allocator, struct piece *piece)
 {
     struct caching *c = (struct caching *)allocator;
     struct shelf *shelf = piece->segment->shelf;
@@ -237,8 +426,8 @@ static void read_setting(struct caching *c, const struct allocator_setting *sett
     c->order = setting->tie_break == TIE_ADDRESS ? BY_SIZE_THEN_ADDRESS : BY_SIZE_THEN_SEGMENT;
 }
 
-int caching_open(struct allocator *allocator, const struct allocator_setting *setting,
-                 struct text *why)
+static int caching_open(struct allocator *allocator, const struct allocator_setting *setting,
+                        struct text *why)
 {
     (void)why;
     struct caching *c = (struct caching *)allocator;
@@ -247,6 +436,11 @@ int caching_open(struct allocator *allocator, const struct allocator_setting *se
     c->small = (struct pool){
         .small = true, .page = SMALL_SEGMENT, .statistics = &allocator->statistics.small};
     return 0;
+}
+
+static void caching_empty_cache(struct allocator *allocator)
+{
+    release_all((struct caching *)allocator);
 }
 
 static void close_pool(struct caching *c, struct pool *pool)
@@ -260,10 +454,10 @@ static void close_pool(struct caching *c, struct pool *pool)
     }
 }
 
-void caching_close(struct allocator *allocator)
+static void caching_close(struct allocator *allocator)
 {
     struct caching *c = (struct caching *)allocator;
-    caching_release_all(c);
+    release_all(c);
     close_pool(c, &c->large);
     close_pool(c, &c->small);
 }
@@ -277,6 +471,29 @@ const struct allocator_ops allocator_caching = {
     .alloc = caching_alloc,
     .free = caching_free,
     .empty_cache = caching_empty_cache,
-    .check = caching_check,
+    .check = check_caching,
+    .close = caching_close,
+};
+
+/* The same allocator on segments that are mapped page by page. */
+static int expandable_open(struct allocator *allocator, const struct allocator_setting *setting,
+                           struct text *why)
+{
+    if (expandable_check_device(allocator->device, why))
+        return -1;
+    ((struct caching *)allocator)->expandable = true;
+    return caching_open(allocator, setting, why);
+}
+
+const struct allocator_ops allocator_expandable = {
+    .counter_source = "highwater.expandable",
+    .size = sizeof(struct caching),
+    .reserved_known = true,
+    .open = expandable_open,
+    .has_room = caching_has_room,
+    .alloc = caching_alloc,
+    .free = caching_free,
+    .empty_cache = caching_empty_cache,
+    .check = check_caching,
     .close = caching_close,
 };

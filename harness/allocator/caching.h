@@ -5,7 +5,7 @@
 #ifndef HIGHWATER_ALLOCATOR_CACHING_H
 #define HIGHWATER_ALLOCATOR_CACHING_H
 
-#include "harness/allocator/allocator_parts.h"
+#include "harness/allocator/ops.h"
 #include "harness/allocator/rounding.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -69,42 +69,8 @@ static inline bool piece_is_free(const struct piece *piece)
     return piece->mapped && !piece->allocated;
 }
 
-/* caching.c */
 void shelf_put(struct piece *piece); /* a free mapped piece */
 void caching_count_reserved(struct caching *caching, struct pool *pool, uint64_t bytes);
 void caching_uncount_reserved(struct caching *caching, struct pool *pool, uint64_t bytes);
-int caching_open(struct allocator *allocator, const struct allocator_setting *setting,
-                 struct text *why);
-bool caching_has_room(struct allocator *allocator, uint64_t bytes, uint64_t stream);
-enum outcome caching_alloc(struct allocator *allocator, uint64_t bytes, uint64_t stream,
-                           struct piece **piece, struct refusal *refusal);
-void caching_free(struct allocator *allocator, struct piece *piece);
-void caching_close(struct allocator *allocator);
-
-/* caching_segment.c: one try to get memory from the device. OUTCOME_OK: *piece is mapped, free
- * and in no set. */
-enum outcome caching_try(struct caching *caching, const struct want *want,
-                         struct piece **piece) MUST_CHECK;
-/* Gives a whole segment back; the piece is in its shelf. */
-void caching_release_segment(struct caching *caching, struct piece *piece);
-
-/* caching_release.c */
-void caching_collect_garbage(struct caching *caching);
-bool caching_release_oversize(struct caching *caching, const struct want *want);
-void caching_release_all(struct caching *caching);
-void caching_empty_cache(struct allocator *allocator);
-
-/* expandable.c */
-enum outcome expandable_grow(struct caching *caching, const struct want *want,
-                             struct piece **piece) MUST_CHECK;
-/* Unmaps the whole pages of a free piece that lies in its shelf. */
-void expandable_unmap(struct caching *caching, struct piece *piece);
-/* Gives back the reservations in which nothing is mapped, at the end. */
-void expandable_forget(struct caching *caching, struct shelf *shelf);
-/* What the piece can grow to: its size and that of an unmapped right neighbour. */
-uint64_t expandable_reach(const struct piece *piece);
-
-/* allocator_check.c */
-void caching_check(const struct allocator *allocator);
 
 #endif

@@ -1,6 +1,7 @@
 /* direct: every request goes to the device as it is. No pool, so there is nothing reserved: the
  * number is missing, not equal to allocated. */
-#include "harness/allocator/allocator_parts.h"
+#include "harness/allocator/check.h"
+#include "harness/allocator/ops.h"
 
 struct direct {
     struct allocator base;
@@ -60,5 +61,5 @@ const struct allocator_ops allocator_direct = {
     .open = direct_open,
     .alloc = direct_alloc,
     .free = direct_free,
-    .check = plain_check,
+    .check = check_plain,
 };

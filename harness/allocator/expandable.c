@@ -1,4 +1,5 @@
-#include "harness/allocator/caching.h"
+#include "harness/allocator/expandable.h"
+#include "harness/base/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -191,11 +192,8 @@ void expandable_unmap(struct caching *c, struct piece *piece)
         destroy(c, piece);
 }
 
-static int expandable_open(struct allocator *allocator, const struct allocator_setting *setting,
-                           struct text *why)
+int expandable_check_device(struct device *device, struct text *why)
 {
-    struct caching *c = (struct caching *)allocator;
-    struct device *device = allocator->device;
     if (!device->ops->paging) {
         text_addf(why, "the %s device cannot map pages into a segment", device->ops->name);
         return -1;
@@ -206,19 +204,5 @@ static int expandable_open(struct allocator *allocator, const struct allocator_s
                   (unsigned long long)granularity);
         return -1;
     }
-    c->expandable = true;
-    return caching_open(allocator, setting, why);
+    return 0;
 }
-
-const struct allocator_ops allocator_expandable = {
-    .counter_source = "highwater.expandable",
-    .size = sizeof(struct caching),
-    .reserved_known = true,
-    .open = expandable_open,
-    .has_room = caching_has_room,
-    .alloc = caching_alloc,
-    .free = caching_free,
-    .empty_cache = caching_empty_cache,
-    .check = caching_check,
-    .close = caching_close,
-};

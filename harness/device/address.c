@@ -11,13 +11,6 @@ static enum outcome place(struct address_policy *policy, uint64_t bytes, uint64_
     return OUTCOME_OK;
 }
 
-static void give_back(struct address_policy *policy, uint64_t address, uint64_t bytes)
-{
-    (void)policy;
-    (void)address;
-    (void)bytes;
-}
-
 static enum outcome reserve(struct address_policy *policy, uint64_t bytes, uint64_t *address)
 {
     struct ascending *ascending = (struct ascending *)policy;
@@ -26,18 +19,10 @@ static enum outcome reserve(struct address_policy *policy, uint64_t bytes, uint6
     return OUTCOME_OK;
 }
 
-static enum outcome map(struct address_policy *policy, uint64_t address, uint64_t bytes)
-{
-    (void)policy;
-    (void)address;
-    (void)bytes;
-    return OUTCOME_OK;
-}
-
 void ascending_init(struct ascending *ascending)
 {
     *ascending = (struct ascending){
-        .policy = {.place = place, .give_back = give_back, .reserve = reserve, .map = map},
+        .policy = {.place = place, .reserve = reserve},
         .next = (uint64_t)1 << 46,
         .next_range = (uint64_t)1 << 40,
     };

@@ -11,8 +11,9 @@
 struct address_policy {
     bool refuses; /* everything: a refusal is being replayed */
     enum outcome (*place)(struct address_policy *policy, uint64_t bytes, uint64_t *address);
+    /* NULL: an address is never used again. */
     void (*give_back)(struct address_policy *policy, uint64_t address, uint64_t bytes);
-    /* Ranges for expandable segments; `map` is asked page by page. */
+    /* Ranges for expandable segments; `map` is asked page by page. NULL: never refused. */
     enum outcome (*reserve)(struct address_policy *policy, uint64_t bytes, uint64_t *address);
     enum outcome (*map)(struct address_policy *policy, uint64_t address, uint64_t bytes);
 };
@@ -23,10 +24,5 @@ struct ascending {
     uint64_t next, next_range;
 };
 void ascending_init(struct ascending *ascending);
-
-/* The chunk model: chunks of 32 MiB multiples, taken top down and filled bottom up, as seen on
- * an H200. Reservations as in ascending. Give it back with chunk_model_close. */
-struct address_policy *chunk_model_open(void) MUST_CHECK;
-void chunk_model_close(struct address_policy *policy);
 
 #endif

@@ -98,6 +98,8 @@ static void steal_page(struct driver_pool *pool, size_t first, size_t last)
     }
 }
 
+/* Sees to it that all pages of the range have memory: idle pages elsewhere are taken before the
+ * device is asked for more. */
 static enum outcome map_pages(struct driver_pool *pool, uint64_t start, uint64_t size)
 {
     const size_t first = start / PAGE, last = (start + size - 1) / PAGE;
@@ -165,6 +167,7 @@ static void join(struct driver_pool *pool, struct piece *piece, struct piece *ne
     piece_join(&pool->store, piece, neighbour);
 }
 
+/* Best fit, but a hole that needs no page comes before one that does. */
 static struct piece *find_hole(const struct driver_pool *pool, uint64_t size)
 {
     struct piece *first = piece_bins_at_least(&pool->holes, size);

@@ -6,10 +6,10 @@
  *   - One range of addresses, pages of 32 MiB under it, blocks of 512-byte multiples.
  *   - What is freed on the stream waits until it synchronises, then becomes a hole.
  *   - A request takes the best fit among the waiting, else among the holes with all pages
- * present, else among the other holes, the oldest of equal ones; else the end of the range
- * grows.
+ *     present, else among the other holes, the oldest of equal ones; else the end of the range
+ *     grows.
  *   - A page that is missing comes from the highest page on which nothing lies, else from the
- * device.
+ *     device.
  *   - Pages got before a refusal stay. Trimming gives back every page on which nothing lies.
  * On a real device the driver notices completions when it likes: reserved is then an upper
  * bound of the need, and need not be the same twice.

@@ -17,8 +17,8 @@ int estimate_weights(uint64_t parameters, uint64_t bits, uint64_t *bytes,
 
 #define PAGE_TOKENS 16u /* of a paged cache */
 
-/* One key and one value vector of `head_dim` numbers per layer, KV head and token that is kept.
- */
+/* One key and one value vector of `head_dim` numbers per layer, KV head and token that is
+ * kept. */
 struct estimate_cache {
     uint64_t layers;
     uint64_t kv_heads; /* not the query heads: models with grouped attention have fewer */

@@ -37,8 +37,8 @@ int model_config_read(const char *folder, struct model_config *out,
                       struct text *why) MUST_CHECK;
 int model_config_parse(const char *name, const char *bytes, size_t length,
                        struct model_config *out, struct text *why) MUST_CHECK;
-/* Bounds and divisibility that any config, read or made, must keep; -1 names the first fault.
- */
+/* Bounds and divisibility that any config, read or made, must keep; -1 names the first
+ * fault. */
 int model_config_check(const struct model_config *config, struct text *why) MUST_CHECK;
 
 /* The window of one layer, 0: none. */

@@ -26,8 +26,8 @@ static_assert(COUNTERS <= REPEAT_KNOWN, "counters and the repeat share one word 
 static_assert(LIVE_NAME % 8 == 0, "names are whole words");
 
 /* `sequence` counts complete states; the newest lies in copy[sequence % 2]. The writer fills
- * the other copy first and counts up afterwards: wherever it dies, copy[sequence % 2] is whole.
- */
+ * the other copy first and counts up afterwards: wherever it dies, copy[sequence % 2] is
+ * whole. */
 struct slot {
     _Atomic uint64_t owner; /* pid, 0: free */
     _Atomic uint64_t sequence;

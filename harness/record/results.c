@@ -20,8 +20,7 @@ static int refuse(struct text *why, const char *verb, const char *folder, const 
     return -1;
 }
 
-/* --- creating ------------------------------------------------------------------------------
- */
+/* --- creating ----------------------------------------------------------------------------- */
 
 static int create_rows(struct results *results, const char *inside, struct text *why)
 {
@@ -248,8 +247,7 @@ int results_close(struct results *results, struct text *why)
     return failed;
 }
 
-/* --- adding --------------------------------------------------------------------------------
- */
+/* --- adding ------------------------------------------------------------------------------- */
 
 /* Someone else's hands on the file would make every later cut a wrong one. */
 static int check_unchanged(const struct results *results, struct text *why)

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- which runs are whole ------------------------------------------------------------------
- */
+/* --- which runs are whole ----------------------------------------------------------------- */
 
 struct scan {
     struct run_set *done;
@@ -119,8 +118,7 @@ static bool on_row(void *user, const struct row *row, uint64_t end_offset)
     return true;
 }
 
-/* --- opening -------------------------------------------------------------------------------
- */
+/* --- opening ------------------------------------------------------------------------------ */
 
 /* One of the folder's files, to go on in; -1 with the reason. What is none of ours (a pipe, a
  * device) is not waited for and not written to. */

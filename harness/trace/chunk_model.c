@@ -1,9 +1,5 @@
-/* The chunk model: where CUDA's driver put segments on an H200, fitted to recordings. Chunks of
- * address space are taken from the top down and filled from the bottom up, the newest chunk
- * first.
- */
-#include "harness/device/address.h"
-#include "harness/allocator/rounding.h"
+#include "harness/trace/chunk_model.h"
+#include "harness/base/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -153,19 +149,11 @@ static enum outcome reserve(struct address_policy *policy, uint64_t bytes, uint6
     return ranges->reserve(ranges, bytes, address);
 }
 
-static enum outcome map(struct address_policy *policy, uint64_t address, uint64_t bytes)
-{
-    (void)policy;
-    (void)address;
-    (void)bytes;
-    return OUTCOME_OK;
-}
-
 struct address_policy *chunk_model_open(void)
 {
     struct chunk_model *model = xcalloc(1, sizeof(*model));
-    model->policy = (struct address_policy){
-        .place = place, .give_back = give_back, .reserve = reserve, .map = map};
+    model->policy =
+        (struct address_policy){.place = place, .give_back = give_back, .reserve = reserve};
     ascending_init(&model->ranges);
     return &model->policy;
 }

@@ -35,13 +35,6 @@ static enum outcome place(struct address_policy *policy, uint64_t bytes, uint64_
     return OUTCOME_OK;
 }
 
-static void give_back(struct address_policy *policy, uint64_t address, uint64_t bytes)
-{
-    (void)policy;
-    (void)address;
-    (void)bytes;
-}
-
 /* Only where a reservation begins is known: its first mapping. */
 static enum outcome reserve(struct address_policy *policy, uint64_t bytes, uint64_t *address)
 {
@@ -64,7 +57,7 @@ void recorded_open(struct recorded *r, const struct segment_records *segments,
                    const struct stream_order *streams)
 {
     *r = (struct recorded){
-        .policy = {.place = place, .give_back = give_back, .reserve = reserve, .map = map},
+        .policy = {.place = place, .reserve = reserve, .map = map},
         .segments = segments,
         .streams = streams,
     };

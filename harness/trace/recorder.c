@@ -37,8 +37,8 @@ static int sheet_open(struct sheet *sheet, char *path, const char *header, struc
     return 0;
 }
 
-/* A recording is a help, not the measurement: when the disk is full it ends, the run does not.
- */
+/* A recording is a help, not the measurement: when the disk is full it ends, the run does
+ * not. */
 static void sheet_flush(struct sheet *sheet)
 {
     struct text ignored = TEXT_INIT;

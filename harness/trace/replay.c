@@ -1,9 +1,14 @@
 #include "harness/trace/replay.h"
+#include "harness/base/units.h"
+#include "harness/record/table.h"
+#include "harness/trace/chunk_model.h"
 #include "harness/trace/recorded.h"
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const replay_figure_names[REPLAY_FIGURE_COUNT] = {
 #define FIGURE(name) #name,
@@ -309,4 +314,237 @@ void replay_result_release(struct replay_result *result)
     free(result->phases);
     text_release(&result->first_difference);
     *result = (struct replay_result){.first_difference = TEXT_INIT};
+}
+
+/* --- the smallest limit that runs --- */
+
+static int run_at(const struct trace *trace, struct replay_setting setting,
+                  struct reading limit, struct replay_fit *fit, struct replay_result *result,
+                  struct text *why)
+{
+    setting.allocator_setting.limit = limit;
+    setting.skip_refusals = true;
+    fit->replays++;
+    return replay_run(trace, &setting, result, why);
+}
+
+/* Sets *runs. */
+static int try_limit(const struct trace *trace, const struct replay_setting *setting,
+                     uint64_t limit, struct replay_fit *fit, bool *runs, struct text *why)
+{
+    struct replay_result result;
+    if (run_at(trace, *setting, reading_of(limit), fit, &result, why))
+        return -1;
+    *runs = result.refusals == 0;
+    if (*runs) {
+        fit->fits = limit;
+        fit->allocated_peak = result.allocated_peak;
+    }
+    replay_result_release(&result);
+    return 0;
+}
+
+/* A limit that runs: what an unlimited run held, or more where garbage collection gets in the
+ * way. */
+static int find_upper(const struct trace *trace, const struct replay_setting *setting,
+                      const struct replay_result *unlimited, struct replay_fit *fit,
+                      struct text *why)
+{
+    const uint64_t held = unlimited->reserved_peak.known ? unlimited->reserved_peak.value
+                                                         : unlimited->allocated_peak;
+    const uint64_t most = round_up(setting->device_total, REPLAY_PAGE);
+    bool runs = false;
+    for (uint64_t limit = round_up(held, REPLAY_PAGE); !runs; limit *= 2) {
+        if (limit > most)
+            limit = most;
+        if (try_limit(trace, setting, limit, fit, &runs, why))
+            return -1;
+        if (!runs && limit == most) {
+            text_addf(why,
+                      "no limit up to the device's %" PRIu64 " bytes runs without a refusal",
+                      setting->device_total);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Between a limit that cannot hold what was asked for at once, and one that runs. The lower end
+ * is replayed too, so that the answer rests on two replays and no argument. */
+static int bisect(const struct trace *trace, const struct replay_setting *setting,
+                  uint64_t too_small, struct replay_fit *fit, struct text *why)
+{
+    bool runs;
+    if (try_limit(trace, setting, too_small, fit, &runs, why))
+        return -1;
+    if (runs) {
+        text_addf(why, "runs with %" PRIu64 " bytes, less than it asks for at once", too_small);
+        return -1;
+    }
+    while (fit->fits - too_small > REPLAY_PAGE) {
+        const uint64_t middle =
+            too_small + (fit->fits - too_small) / (2 * REPLAY_PAGE) * REPLAY_PAGE;
+        if (try_limit(trace, setting, middle, fit, &runs, why))
+            return -1;
+        if (!runs)
+            too_small = middle;
+    }
+    return 0;
+}
+
+int replay_find_fit(const struct trace *trace, const struct replay_setting *setting,
+                    struct replay_fit *fit, struct text *why)
+{
+    struct replay_fit found = {0};
+    struct replay_result unlimited;
+    if (run_at(trace, *setting, reading_missing(), &found, &unlimited, why))
+        return -1;
+    const uint64_t requested = unlimited.requested_peak;
+    int result = -1;
+    if (unlimited.refusals)
+        text_addf(why,
+                  "line %" PRIu64 " is refused even by the whole device of %" PRIu64 " bytes",
+                  unlimited.first_refusal, setting->device_total);
+    else if (!requested)
+        text_add(why, "the recording asks for nothing");
+    else
+        result = find_upper(trace, setting, &unlimited, &found, why);
+    replay_result_release(&unlimited);
+    if (!result)
+        result =
+            bisect(trace, setting, (requested - 1) / REPLAY_PAGE * REPLAY_PAGE, &found, why);
+    if (!result)
+        *fit = found;
+    return result;
+}
+
+/* --- the comparison with expected figures --- */
+
+enum { PHASE, STATUS, FIRST_FIGURE };
+#define FIELDS_MOST (FIRST_FIGURE + REPLAY_FIGURE_COUNT)
+
+struct checker {
+    const struct replay_result *result;
+    struct text *differences;
+    uint64_t count;
+    int columns[FIELDS_MOST]; /* of each field: which figure, counted from FIRST_FIGURE */
+    size_t fields;
+    size_t row;
+    struct text reason;
+};
+
+static void differ(struct checker *checker, const char *phase, const char *what,
+                   const char *got, const char *expected)
+{
+    const char *const texts[] = {phase, ": ", what, " is ", got, ", expected ", expected};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        text_add_escaped(checker->differences, *texts[i] ? texts[i] : "missing",
+                         *texts[i] ? strlen(texts[i]) : strlen("missing"), 0);
+    text_add_char(checker->differences, '\n');
+    checker->count++;
+}
+
+/* A name as it is, or as it stands in a file that was written here. */
+static bool is_same(const char *value, const char *expected)
+{
+    struct text cell = TEXT_INIT;
+    csv_add_cell(&cell, value);
+    bool same = strcmp(value, expected) == 0 || strcmp(text_string(&cell), expected) == 0;
+    text_release(&cell);
+    return same;
+}
+
+static int find_column(const char *name)
+{
+    if (strcmp(name, "phase") == 0)
+        return PHASE;
+    if (strcmp(name, "status") == 0)
+        return STATUS;
+    for (int i = 0; i < REPLAY_FIGURE_COUNT; i++) {
+        if (strcmp(name, replay_figure_names[i]) == 0)
+            return FIRST_FIGURE + i;
+    }
+    return -1;
+}
+
+static int read_header(struct checker *checker, char **fields, size_t count)
+{
+    if (count > FIELDS_MOST || strcmp(fields[PHASE], "phase") != 0) {
+        text_add(&checker->reason,
+                 "not a file of expected figures: the first column is not phase");
+        return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        checker->columns[i] = find_column(fields[i]);
+        if (checker->columns[i] < 0) {
+            text_addf(&checker->reason, "no such column: \"%s\"", fields[i]);
+            return -1;
+        }
+    }
+    checker->fields = count;
+    return 0;
+}
+
+static void compare_field(struct checker *checker, const struct replay_phase *phase, int column,
+                          const char *expected)
+{
+    char got[24] = "";
+    const char *name = column == PHASE ? "phase" : "status";
+    const char *value = column == PHASE ? phase->name : replay_status(phase);
+    if (column >= FIRST_FIGURE) {
+        const struct reading figure = phase->figures[column - FIRST_FIGURE];
+        name = replay_figure_names[column - FIRST_FIGURE];
+        if (figure.known)
+            snprintf(got, sizeof(got), "%" PRIu64, figure.value);
+        value = got;
+    }
+    if (!is_same(value, expected))
+        differ(checker, phase->name, name, value, expected);
+}
+
+static int check_record(void *user, char **fields, size_t count, uint64_t line)
+{
+    struct checker *checker = user;
+    (void)line;
+    if (!checker->fields)
+        return read_header(checker, fields, count);
+    if (count != checker->fields) {
+        text_addf(&checker->reason, "%zu fields where the header has %zu", count,
+                  checker->fields);
+        return -1;
+    }
+    const size_t row = checker->row++;
+    if (row >= checker->result->count) {
+        differ(checker, fields[PHASE], "phase", "", fields[PHASE]);
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        compare_field(checker, &checker->result->phases[row], checker->columns[i], fields[i]);
+    return 0;
+}
+
+int replay_check(const struct replay_result *result, const char *path, struct text *differences,
+                 uint64_t *count, struct text *why)
+{
+    struct checker checker = {.result = result, .differences = differences};
+    struct text reason = TEXT_INIT;
+    uint64_t line = 0;
+    int failed = csv_read(path, check_record, &checker, &line, &reason);
+    if (!failed && !checker.fields) {
+        text_add(&checker.reason, "the file is empty");
+        line = 1;
+        failed = -1;
+    }
+    for (size_t i = checker.row; !failed && i < result->count; i++)
+        differ(&checker, result->phases[i].name, "phase", result->phases[i].name, "");
+    if (failed && line)
+        text_addf(why, "%s:%" PRIu64 ": %s", path, line,
+                  text_string(checker.reason.length ? &checker.reason : &reason));
+    else if (failed)
+        text_add(why, text_string(&reason));
+    else
+        *count = checker.count;
+    text_release(&reason);
+    text_release(&checker.reason);
+    return failed;
 }

@@ -65,16 +65,15 @@ struct replay_result {
     struct text first_difference;
 };
 /* A trace without phases is one, "recording". -1: the allocator cannot be opened with this
- * setting.
- */
+ * setting. */
 int replay_run(const struct trace *trace, const struct replay_setting *setting,
                struct replay_result *result, struct text *why) MUST_CHECK;
 void replay_result_release(struct replay_result *result);
 
 /* The smallest limit, in pages of 2 MiB, at which no request is refused; recorded refusals are
  * left out. Found by bisection: it runs at `fits` and refuses at `fits` less one page, both
- * replayed; nothing is said about other limits. -1: it does not run even with the whole device.
- */
+ * replayed; nothing is said about other limits. -1: it does not run even with the whole
+ * device. */
 struct replay_fit {
     uint64_t fits;
     uint64_t allocated_peak; /* at `fits` */

@@ -50,8 +50,8 @@ void session_say_hello(struct session *session);
 void session_say_failure(struct session *session, const char *error,
                          const struct refusal *refusal);
 
-/* The injected fault: at begin, at every block handed out, and at stop when it has not fired.
- */
+/* The injected fault: at begin, at every block handed out, and at stop when it has not
+ * fired. */
 void fault_at_begin(struct session *session);
 void fault_at_block(void *session);
 void fault_at_stop(struct session *session);

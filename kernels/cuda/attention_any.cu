@@ -2,8 +2,7 @@
  * whose vectors cannot be moved in 16-byte pieces. */
 #include "kernels/cuda/attention.cuh"
 
-/* --- prompt, float32 ------------------------------------------------------------------------
- */
+/* --- prompt, float32 ---------------------------------------------------------------------- */
 
 /* A block holds QUERIES rows of one head and walks over the keys, KEYS at a time. Thread (x, y)
  * of 16 x 16 makes scores of rows 2 y … and keys x, x + 16, and sums dimensions x, x + 16, … */
@@ -157,13 +156,12 @@ int launch_attend_prompt_float(void *stream, const struct prompt_attention &of)
     return start<256>(stream, view, sequences);
 }
 
-/* --- cache, any type and head ---------------------------------------------------------------
- */
+/* --- cache, any type and head ------------------------------------------------------------- */
 
 enum { WARPS = 4, LANE_DIMS = HEAD_DIM_LIMIT / 32 };
 
-/* One warp walks over one split for one query head; a lane keeps dimensions lane, lane + 32, …
- */
+/* One warp walks over one split for one query head; a lane keeps dimensions lane, lane + 32,
+ * … */
 template <typename T>
 static __global__ void any_kernel(const struct cache_attention of, float scale)
 {

@@ -152,8 +152,8 @@ __device__ __forceinline__ void add_values(running<D, M> &run, float (&s)[M][KEY
     }
 }
 
-/* Through the queries' place, which only this warp's rows read, so that whole rows are written.
- */
+/* Through the queries' place, which only this warp's rows read, so that whole rows are
+ * written. */
 template <typename T, int D, int M, bool PACKED>
 __device__ __forceinline__ void write_out(const running<D, M> &run, T *tile,
                                           const prompt_view &view, T *out, int first)

@@ -4,8 +4,7 @@
 
 enum { THREADS = 128, WIDE = 1024 };
 
-/* --- rotary positions and the cache ---------------------------------------------------------
- */
+/* --- rotary positions and the cache ------------------------------------------------------- */
 
 /* One token: its angles are shared by all heads. Each thread turns N neighbouring pairs
  * (i, i + half) at a time. */
@@ -114,8 +113,7 @@ extern "C" int launch_place(void *stream, const struct placement *of)
     });
 }
 
-/* --- pages ----------------------------------------------------------------------------------
- */
+/* --- pages -------------------------------------------------------------------------------- */
 
 /* A ring whose pages were all handed out takes no more. */
 static __global__ void pages_kernel(const struct paging of)
@@ -166,8 +164,7 @@ extern "C" int launch_advance(void *stream, uint64_t state)
     return launch(stream, 1, 1, advance_kernel, pointer<struct decoder_state>(state));
 }
 
-/* --- the largest logit ----------------------------------------------------------------------
- */
+/* --- the largest logit -------------------------------------------------------------------- */
 
 static __device__ void keep_larger(float &value, uint32_t &index, float other, uint32_t at)
 {

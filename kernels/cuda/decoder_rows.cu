@@ -4,8 +4,7 @@
 
 enum { THREADS = 256 };
 
-/* --- embedding ------------------------------------------------------------------------------
- */
+/* --- embedding ---------------------------------------------------------------------------- */
 
 template <typename T>
 static __global__ void embed_kernel(T *x, const T *table, const uint32_t *tokens,
@@ -34,8 +33,7 @@ extern "C" int launch_embed(void *stream, const struct embedding *of)
     });
 }
 
-/* --- RMS norm -------------------------------------------------------------------------------
- */
+/* --- RMS norm ----------------------------------------------------------------------------- */
 
 static __device__ float block_sum(float x)
 {

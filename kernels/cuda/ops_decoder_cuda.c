@@ -69,8 +69,7 @@ static enum outcome advance(struct math *math, uint64_t state)
         math->device, launch_advance(device_cuda_stream(math->device), state), "advance");
 }
 
-/* --- recording ------------------------------------------------------------------------------
- */
+/* --- recording ---------------------------------------------------------------------------- */
 
 struct recording {
     cudaGraphExec_t graph;

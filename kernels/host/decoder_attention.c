@@ -75,8 +75,8 @@ enum outcome host_place(struct math *math, const struct placement *of)
     return OUTCOME_OK;
 }
 
-/* softmax(query · keys / sqrt(d)) · values over `count` vectors; `weights` has room for them.
- */
+/* softmax(query · keys / sqrt(d)) · values over `count` vectors; `weights` has room for
+ * them. */
 static void attend(const float *query, const float *keys, const float *values, uint64_t count,
                    uint64_t d, float *weights, float *out)
 {

@@ -61,8 +61,7 @@ static const char *cell(const struct row *row, enum column column)
     return text ? text : "";
 }
 
-/* --- comparing -----------------------------------------------------------------------------
- */
+/* --- comparing ---------------------------------------------------------------------------- */
 
 static int compare(const struct row *plan, const struct row *seen, enum column column,
                    bool at_most)
@@ -220,8 +219,7 @@ static int check(struct bench *bench, struct workload_setting *setting)
     return 0;
 }
 
-/* --- the points ----------------------------------------------------------------------------
- */
+/* --- the points --------------------------------------------------------------------------- */
 
 /* The points of the main issue with the caching allocator, a sample with the others. */
 static int check_dense(struct bench *bench)

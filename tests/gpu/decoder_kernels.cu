@@ -34,8 +34,7 @@ static void compare(const char *what, const std::vector<float> &got,
                difference, largest);
 }
 
-/* --- attention ------------------------------------------------------------------------------
- */
+/* --- attention ---------------------------------------------------------------------------- */
 
 struct shape {
     uint64_t rows, tokens, heads, kv_heads, d, window, slots;
@@ -226,8 +225,7 @@ static void test_attention(enum dtype dtype)
                 }
 }
 
-/* --- norm, gate, embedding, choice ------------------------------------------------
- */
+/* --- norm, gate, embedding, choice -------------------------------------------------------- */
 
 static void test_rows(enum dtype dtype, uint64_t rows, uint64_t width)
 {

@@ -1,5 +1,5 @@
-/* decoder_kernels.cuh: device arrays with a host copy, for the decoder's kernel test and bench.
- */
+/* decoder_kernels.cuh: device arrays with a host copy, for the decoder's kernel test and
+ * bench. */
 #ifndef HIGHWATER_TESTS_DECODER_KERNELS_CUH
 #define HIGHWATER_TESTS_DECODER_KERNELS_CUH
 

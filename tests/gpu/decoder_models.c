@@ -24,8 +24,7 @@ static void judge(bool good, const char *what, const char *name, int dtype, int 
                off);
 }
 
-/* --- running --------------------------------------------------------------------------------
- */
+/* --- running ------------------------------------------------------------------------------ */
 
 struct kept {
     struct row rows[32];
@@ -133,8 +132,7 @@ static double distance(const struct json *got, const struct json *want, uint64_t
     return off / largest;
 }
 
-/* --- the reference models -------------------------------------------------------------------
- */
+/* --- the reference models ----------------------------------------------------------------- */
 
 static void test_reference(const char *models, const char *name, int dtype)
 {
@@ -164,8 +162,7 @@ static void test_reference(const char *models, const char *name, int dtype)
     option_release(decoder_options, &options);
 }
 
-/* --- the family -----------------------------------------------------------------------------
- */
+/* --- the family --------------------------------------------------------------------------- */
 
 static void write_prompt(uint32_t *tokens, uint64_t rows, uint64_t context, uint64_t all,
                          uint64_t vocabulary)
@@ -244,8 +241,7 @@ static void test_member(const char *folder, const struct member *of, const char 
     option_release(decoder_options, &options);
 }
 
-/* --- sizes of tensor cores, against the host -------------------------------------------------
- */
+/* --- sizes of tensor cores, against the host ---------------------------------------------- */
 
 static void test_sizes(uint64_t rows, uint64_t context, uint64_t head_dim, uint64_t window)
 {
@@ -275,8 +271,7 @@ static void test_sizes(uint64_t rows, uint64_t context, uint64_t head_dim, uint6
     option_release(decoder_options, &options);
 }
 
-/* --- the plan -------------------------------------------------------------------------------
- */
+/* --- the plan ----------------------------------------------------------------------------- */
 
 static void test_plan(int layout, uint64_t kv_window, uint64_t sequences, int dtype)
 {

@@ -1,5 +1,5 @@
-/* async: figures are those of the device's pool; on simulated and host devices a model of it.
- */
+/* async: figures are those of the device's pool; on simulated and host devices a model of
+ * it. */
 #include "harness/allocator/allocator.h"
 
 #include <setjmp.h>

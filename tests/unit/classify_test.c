@@ -81,8 +81,8 @@ static void words_of_a_host(void **state)
         assert_exit(lines[i], STATUS_host_oom, lines[i]);
 }
 
-/* Case 55: the last line of a log is not the cause, and a library that cannot start is a hint.
- */
+/* Case 55: the last line of a log is not the cause, and a library that cannot start is a
+ * hint. */
 static void first_causes_and_suspicions(void **state)
 {
     (void)state;

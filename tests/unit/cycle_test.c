@@ -20,8 +20,7 @@ static double result_of(const struct row *row)
     return row->cell[COLUMN_result_value].real;
 }
 
-/* --- whole ---------------------------------------------------------------------------------
- */
+/* --- whole -------------------------------------------------------------------------------- */
 
 /* The cycle begins where libraries ended, ends where the last warm execution ended, and its
  * peak is the largest of its parts. */
@@ -169,8 +168,7 @@ static void a_phase_left_open_is_an_error(void **state)
     }
 }
 
-/* --- empty_cache ---------------------------------------------------------------------------
- */
+/* --- empty_cache -------------------------------------------------------------------------- */
 
 /* The input's segment of 20 MiB has room for the hidden activation of 16 MiB; the output of
  * 4 MiB takes another one, which is given back while nothing is in it. */
@@ -274,8 +272,7 @@ static void a_repeat_may_be_several_phases(void **state)
     rmdir(folder);
 }
 
-/* --- the plan ------------------------------------------------------------------------------
- */
+/* --- the plan ----------------------------------------------------------------------------- */
 
 static void a_cycle_is_predicted(void **state)
 {

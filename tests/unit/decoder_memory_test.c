@@ -23,8 +23,8 @@ static void shape_by_rule(struct bed *bed, int layout)
     bed->options.kv_layout = layout;
 }
 
-/* The same code on a simulated device takes the same bytes, and tags account for all of them.
- */
+/* The same code on a simulated device takes the same bytes, and tags account for all of
+ * them. */
 static void counters_are_the_plan_and_add_up(void **state)
 {
     (void)state;

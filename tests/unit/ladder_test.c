@@ -39,8 +39,7 @@ static void assert_same(const struct row *a, const struct row *b)
     }
 }
 
-/* --- a limit -------------------------------------------------------------------------------
- */
+/* --- a limit ------------------------------------------------------------------------------ */
 
 /* The limit refuses, not the device, whose capacity is told as it is. */
 static void a_limit_refuses_in_its_own_name(void **state)
@@ -69,8 +68,7 @@ static void a_limit_refuses_in_its_own_name(void **state)
     }
 }
 
-/* --- the ladder ----------------------------------------------------------------------------
- */
+/* --- the ladder --------------------------------------------------------------------------- */
 
 /* A cache that grows by copies leaves blocks behind that are too small for the next ones. */
 #define GROWING                                                                                \
@@ -146,8 +144,7 @@ static void plan_and_child_climb_alike(void **state)
     study_release(&study);
 }
 
-/* --- recordings ----------------------------------------------------------------------------
- */
+/* --- recordings --------------------------------------------------------------------------- */
 
 static const struct {
     enum replay_figure figure;

@@ -1,5 +1,5 @@
-/* Members of the family that differ in everything a config.json can say; no size fits a tile.
- */
+/* Members of the family that differ in everything a config.json can say; no size fits a
+ * tile. */
 #ifndef HIGHWATER_TESTS_MODEL_FAMILY_H
 #define HIGHWATER_TESTS_MODEL_FAMILY_H
 

@@ -1,6 +1,6 @@
 /* Recordings made here, of what the given ones do not do: an allocator at work and what a
  * recorder beside it would have written, replayed with the recorded segments. */
-#include "harness/device/address.h"
+#include "harness/trace/chunk_model.h"
 #include "harness/trace/replay.h"
 
 #include <setjmp.h>

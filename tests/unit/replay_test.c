@@ -1,6 +1,6 @@
 /* Recordings of PyTorch 2.11 on an H200, replayed: every figure, block address and segment
  * event. */
-#include "harness/device/address.h"
+#include "harness/trace/chunk_model.h"
 #include "harness/trace/replay.h"
 
 #include <setjmp.h>
@@ -195,8 +195,8 @@ static void differences_are_seen(void **state)
     unload(&loaded);
 }
 
-/* What the recording refused is refused here too, though there is room; unless it is skipped.
- */
+/* What the recording refused is refused here too, though there is room; unless it is
+ * skipped. */
 static void recorded_refusals(void **state)
 {
     (void)state;

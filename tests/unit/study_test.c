@@ -221,8 +221,8 @@ static void test_hash_sees_what_is_run(void **state)
         study_release(&studies[i]);
 }
 
-/* The hash stands in rows: another value on another machine or in another version is a fault.
- */
+/* The hash stands in rows: another value on another machine or in another version is a
+ * fault. */
 static void test_hash_is_for_ever(void **state)
 {
     (void)state;

@@ -98,8 +98,8 @@ static void no_such_file(void **state)
     text_release(&why);
 }
 
-/* Slots are dense and used again; a phase may be left open; blank cells where an op has none.
- */
+/* Slots are dense and used again; a phase may be left open; blank cells where an op has
+ * none. */
 static void a_good_trace(void **state)
 {
     (void)state;

@@ -6,8 +6,6 @@
 
 /* The one stream (a cudaStream_t) on which everything of this device is queued. */
 void *device_cuda_stream(const struct device *device);
-int device_cuda_ordinal(const struct device *device);
-extern const struct device_pool device_cuda_pool;
 /* The outcome of a runtime call that returned `code` (a cudaError_t); clears a refusal from the
  * runtime's memory. After the first failure that is no refusal the context is broken, and
  * nothing is called a refusal any more. */

@@ -1,6 +1,8 @@
-/* allocator_parts: what the rows of allocator.c's table share; for harness/allocator only. */
-#ifndef HIGHWATER_ALLOCATOR_ALLOCATOR_PARTS_H
-#define HIGHWATER_ALLOCATOR_ALLOCATOR_PARTS_H
+/* ops: what a row of allocator.c's table provides and what all rows share; for
+ * harness/allocator only.
+ */
+#ifndef HIGHWATER_ALLOCATOR_OPS_H
+#define HIGHWATER_ALLOCATOR_OPS_H
 
 #include "harness/allocator/allocator.h"
 #include "harness/device/piece.h"
@@ -38,28 +40,6 @@ struct allocator {
     void *user;
 };
 
-static inline void statistic_add(struct statistic *statistic, uint64_t x)
-{
-    statistic->current += x;
-    statistic->allocated += x;
-    if (statistic->current > statistic->peak)
-        statistic->peak = statistic->current;
-}
-
-static inline void statistic_sub(struct statistic *statistic, uint64_t x)
-{
-    statistic->current -= x;
-    statistic->freed += x;
-}
-
-static inline void statistic_change(struct statistic *statistic, int64_t x)
-{
-    if (x > 0)
-        statistic_add(statistic, (uint64_t)x);
-    else if (x < 0)
-        statistic_sub(statistic, (uint64_t)-x);
-}
-
 static inline void allocator_tell(const struct allocator *allocator, enum segment_action action,
                                   uint64_t bytes, uint64_t stream, uint64_t address)
 {
@@ -68,21 +48,14 @@ static inline void allocator_tell(const struct allocator *allocator, enum segmen
                          &(struct segment_event){action, bytes, stream, address});
 }
 
-/* Counts one block into `pool`, and out of it. */
-void statistics_hand_out(struct pool_statistics *pool, uint64_t size, uint64_t requested);
-void statistics_take_back(struct pool_statistics *pool, uint64_t size, uint64_t requested);
-/* To be called after a block was counted into `all`: was that a new allocated peak? */
-void statistics_mark_peak(struct allocator_statistics *statistics, uint64_t peak_before);
-
 /* A handed-out piece of an allocator that has no segments of its own. */
-struct piece *piece_of_device(struct allocator *allocator, uint64_t address, uint64_t bytes);
-
-/* The check of an allocator whose pieces are all handed out (allocator_check.c). */
-void plain_check(const struct allocator *allocator);
-
-/* Fills a refusal: by the device (its free bytes are asked), the limit, or the host. */
-void refusal_by_device(struct refusal *refusal, struct device *device, enum outcome outcome,
-                       uint64_t bytes);
-void refusal_by_limit(struct refusal *refusal, uint64_t bytes, uint64_t limit, uint64_t held);
+static inline struct piece *piece_of_device(struct allocator *allocator, uint64_t address,
+                                            uint64_t bytes)
+{
+    struct piece *piece = piece_new(&allocator->store, piece_no_segment, address, bytes);
+    piece->allocated = true;
+    piece->requested = bytes;
+    return piece;
+}
 
 #endif

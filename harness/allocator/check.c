@@ -1,5 +1,6 @@
 /* These checks abort in every build: they run only when asked for. */
 #undef NDEBUG
+#include "harness/allocator/check.h"
 #include "harness/allocator/caching.h"
 
 #include <assert.h>
@@ -115,7 +116,7 @@ static void check_sum(const struct statistic *all, const struct statistic *small
     assert(all->peak >= all->current && all->peak <= small->peak + large->peak);
 }
 
-void caching_check(const struct allocator *allocator)
+void check_caching(const struct allocator *allocator)
 {
     const struct caching *c = (const struct caching *)allocator;
     const struct allocator_statistics *s = &allocator->statistics;
@@ -137,7 +138,7 @@ void caching_check(const struct allocator *allocator)
     assert(s->device_allocs >= s->device_frees);
 }
 
-void plain_check(const struct allocator *allocator)
+void check_plain(const struct allocator *allocator)
 {
     const struct pool_statistics *s = &allocator->statistics.all;
     uint64_t count = 0, requested = 0;
