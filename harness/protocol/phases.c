@@ -11,62 +11,6 @@
 #define TEXT_LONGEST 500 /* bytes of a cell */
 #define NEWEST 8192      /* bytes that hold the last line of a phase file */
 
-/* What a child may say, and when: it names itself and what it runs under, and it measures its
- * phases. All else in a row is its observer's. */
-enum { HELLO = 1, BEGIN = 2, END = 4 /* and fail */ };
-static const unsigned char sayable[COLUMNS] = {
-    [COLUMN_framework] = HELLO,
-    [COLUMN_framework_version] = HELLO,
-    [COLUMN_compute_backend] = HELLO,
-    [COLUMN_counter_source] = HELLO,
-    [COLUMN_reserved_peak_is] = HELLO,
-    [COLUMN_device_name] = HELLO,
-    [COLUMN_device_uuid] = HELLO,
-    [COLUMN_device_capacity_bytes] = HELLO,
-    [COLUMN_device_pci] = HELLO,
-    [COLUMN_driver_version] = HELLO,
-    [COLUMN_cuda_version] = HELLO,
-    [COLUMN_cuda_ordinal] = HELLO,
-    [COLUMN_allocator_limit_bytes] = HELLO,
-    /* settings: compared with what was asked */
-    [COLUMN_evidence] = HELLO,
-    [COLUMN_workload] = HELLO,
-    [COLUMN_dtype] = HELLO,
-    [COLUMN_backend] = HELLO,
-    [COLUMN_allocator] = HELLO,
-    [COLUMN_phases] = HELLO,
-    [COLUMN_empty_cache] = HELLO,
-    [COLUMN_warmup] = HELLO,
-    [COLUMN_repeats] = HELLO,
-    [COLUMN_seed] = HELLO,
-    [COLUMN_batch] = HELLO,
-    [COLUMN_context] = HELLO,
-    [COLUMN_width] = HELLO,
-    [COLUMN_sequences] = HELLO,
-    [COLUMN_generated] = HELLO,
-    [COLUMN_layers] = HELLO,
-    [COLUMN_images] = HELLO,
-    [COLUMN_resolution] = HELLO,
-    [COLUMN_processed_batch] = HELLO | BEGIN | END,
-    [COLUMN_processed_context] = HELLO | BEGIN | END,
-    [COLUMN_processed_generated] = HELLO | BEGIN | END,
-    [COLUMN_phase] = BEGIN | END,
-    [COLUMN_pass] = BEGIN | END,
-    [COLUMN_repeat] = BEGIN | END,
-    [COLUMN_warning] = BEGIN | END,
-#define COUNTER(column) [COLUMN_##column] = BEGIN | END,
-#include "harness/protocol/counters.def"
-#undef COUNTER
-    [COLUMN_status] = END,
-    [COLUMN_partial] = END,
-    [COLUMN_error] = END,
-    [COLUMN_refused_by] = END,
-    [COLUMN_duration_ns] = END,
-    [COLUMN_tokens] = END,
-    [COLUMN_result_name] = END,
-    [COLUMN_result_value] = END,
-};
-
 struct reader {
     struct phase_record *record;
     size_t room;
@@ -198,7 +142,7 @@ static void cut_texts(struct row *row)
 static void drop_cells(struct phase_record *record, unsigned verb, struct row *row)
 {
     for (enum column column = 0; column < COLUMNS; column++) {
-        if (row->cell[column].kind == CELL_EMPTY || (sayable[column] & verb) != 0)
+        if (row->cell[column].kind == CELL_EMPTY || (column_facts[column].sayers & verb) != 0)
             continue;
         if (record->dropped == NULL)
             record->dropped = column_facts[column].name;
@@ -246,11 +190,11 @@ static void on_line(void *user, const char *verb, const struct row *row)
     row_copy(&tame, row);
     cut_texts(&tame);
     if (strcmp(verb, "hello") == 0)
-        drop_cells(record, HELLO, &tame);
+        drop_cells(record, SAID_IN_HELLO, &tame);
     else if (strcmp(verb, "begin") == 0)
-        drop_cells(record, BEGIN, &tame);
+        drop_cells(record, SAID_IN_BEGIN, &tame);
     else if (ends || strcmp(verb, "fail") == 0) {
-        drop_cells(record, END, &tame);
+        drop_cells(record, SAID_IN_END, &tame);
         check_status(record, ends, &tame);
     }
     on_verb(user, verb, &tame);

@@ -8,7 +8,7 @@
  *   fail    the current phase failed: status, error, refused_by, counters so far
  *   bye     the child is about to exit well
  * A begun phase without end or fail was cut off: its counters are in the live page.
- * Which verb may carry which column is a table in phases.c; other columns are dropped. A status
+ * Which verb may carry which column stands in columns.def; other columns are dropped. A status
  * is oom, host_oom, error or adapted, of an end also ok; any other counts as error.
  */
 #ifndef HIGHWATER_PROTOCOL_PHASES_H

@@ -12,9 +12,14 @@
 
 #define SAME true
 #define VARIES false
+#define OURS 0
+#define HELLO SAID_IN_HELLO
+#define ENDS SAID_IN_END
+#define PHASES (SAID_IN_BEGIN | SAID_IN_END)
+#define ALWAYS (HELLO | PHASES)
 const struct column_fact column_facts[COLUMNS] = {
-#define COLUMN(name, type, unit, repeats, definition)                                          \
-    {#name, COLUMN_TYPE_##type, unit, repeats, definition},
+#define COLUMN(name, type, unit, repeats, sayer, definition)                                   \
+    {#name, COLUMN_TYPE_##type, unit, repeats, sayer, definition},
 #include "harness/record/columns.def"
 #undef COLUMN
 };

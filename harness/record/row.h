@@ -11,7 +11,7 @@
 #include "harness/base/text.h"
 
 enum column {
-#define COLUMN(name, type, unit, repeats, definition) COLUMN_##name,
+#define COLUMN(name, ...) COLUMN_##name,
 #include "harness/record/columns.def"
 #undef COLUMN
     COLUMNS
@@ -19,11 +19,15 @@ enum column {
 
 enum column_type { COLUMN_TYPE_COUNT, COLUMN_TYPE_REAL, COLUMN_TYPE_TEXT };
 
+/* The lines of a phase file in which a child may say a column: a bit each. */
+enum column_sayer { SAID_IN_HELLO = 1, SAID_IN_BEGIN = 2, SAID_IN_END = 4 /* and fail */ };
+
 struct column_fact {
     const char *name;
     enum column_type type;
     const char *unit;
     bool deterministic; /* SAME in columns.def */
+    unsigned sayers;    /* of enum column_sayer; 0: no child may say it */
     const char *definition;
 };
 extern const struct column_fact column_facts[COLUMNS];

@@ -3,8 +3,9 @@
 #include <string.h>
 
 const struct dimension_fact dimension_facts[DIMENSIONS] = {
-#define DIMENSION(name, unit, meaning) {#name, unit, meaning, COLUMN_##name},
-#include "harness/setting/dimension.def"
+#define DIMENSION(name, unit, fallback, maximum, asked, meaning)                               \
+    {#name, unit, meaning, COLUMN_##name},
+#include "harness/record/dimension.def"
 #undef DIMENSION
 };
 

@@ -6,8 +6,8 @@
 #include "harness/record/row.h"
 
 enum dimension {
-#define DIMENSION(name, unit, meaning) DIMENSION_##name,
-#include "harness/setting/dimension.def"
+#define DIMENSION(name, ...) DIMENSION_##name,
+#include "harness/record/dimension.def"
 #undef DIMENSION
     DIMENSIONS
 };

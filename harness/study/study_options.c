@@ -88,21 +88,10 @@ static const struct option device_options[] = {
         .help = "which runs keep runs/RUN/trace.RANK.csv, for replay; recording costs time"),
     END};
 
-/* Defaults and largest values of the dimensions. The bounds keep a slip of the finger from
- * becoming an endless plan: what a dimension only multiplies may be 10^12, what is a thing of
- * its own (a request, a layer) 10^6. */
 #define MANY UINT64_C(1000000000000)
 #define THINGS UINT64_C(1000000)
-#define FALLBACK_batch "1", MANY
-#define FALLBACK_context "2048", MANY
-#define FALLBACK_width "4096", MANY
-#define FALLBACK_sequences "1", THINGS
-#define FALLBACK_generated "128", THINGS
-#define FALLBACK_layers "32", THINGS
-#define FALLBACK_images "1", THINGS
-#define FALLBACK_resolution "224", THINGS
-#define ROW(name_, help_, ...) ROW_OF(name_, help_, __VA_ARGS__)
-#define ROW_OF(name_, help_, fallback_, maximum_)                                              \
+const struct option point_options[] = {
+#define DIMENSION(name_, unit_, fallback_, maximum_, asked_, meaning_)                         \
     {.name = #name_,                                                                           \
      .type = OPTION_COUNT,                                                                     \
      .offset =                                                                                 \
@@ -110,11 +99,8 @@ static const struct option device_options[] = {
      .minimum = 1,                                                                             \
      .maximum = maximum_,                                                                      \
      .fallback = fallback_,                                                                    \
-     .help = "N: " help_},
-
-const struct option point_options[] = {
-#define DIMENSION(name, unit, meaning) ROW(name, meaning, FALLBACK_##name)
-#include "harness/setting/dimension.def"
+     .help = "N: " meaning_},
+#include "harness/record/dimension.def"
 #undef DIMENSION
     END};
 

@@ -12,13 +12,13 @@
 static const char *const phases_names[] = {"split", "whole", NULL};
 
 const struct option request_options[] = {
-#define DIMENSION(name_, unit_, meaning_)                                                      \
+#define DIMENSION(name_, unit_, fallback_, maximum_, asked_, meaning_)                         \
     {.name = #name_,                                                                           \
      .type = OPTION_COUNT,                                                                     \
      .offset = offsetof(struct request_words, dimension[DIMENSION_##name_]),                   \
      .minimum = 1,                                                                             \
      .help = "N: " meaning_},
-#include "harness/setting/dimension.def"
+#include "harness/record/dimension.def"
 #undef DIMENSION
     ROW(dtype, OPTION_CHOICE, "bfloat16", "of the computation", .choices = dtype_names),
     ROW(warmup, OPTION_COUNT, "3", "N: executions before the warm phases", .minimum = 0),
