@@ -366,3 +366,45 @@ const struct option *option_find(const struct option *table, const char *name)
             return option;
     return NULL;
 }
+
+/* --- words of a command line ----------------------------------------------------------- */
+
+char *option_split(const char *word, const char **value)
+{
+    if (strncmp(word, "--", 2) != 0)
+        return NULL;
+    const char *name = word + 2, *equals = strchr(name, '=');
+    *value = equals != NULL ? equals + 1 : NULL;
+    return xstrndup(name, equals != NULL ? (size_t)(equals - name) : strlen(name));
+}
+
+static int take(const struct option_home *homes, const char *name, const char *value,
+                struct text *why)
+{
+    const struct option *tables[OPTION_HOMES + 1] = {NULL};
+    for (size_t i = 0; homes[i].table != NULL; i++) {
+        const struct option *option = option_find(homes[i].table, name);
+        if (option != NULL)
+            return option_set(option, homes[i].target, value, why);
+        assert(i < OPTION_HOMES);
+        tables[i] = homes[i].table;
+    }
+    const char *nearest = option_nearest(tables, name);
+    text_addf(why, "--%s: unknown option", name);
+    if (nearest != NULL)
+        text_addf(why, "; did you mean --%s?", nearest);
+    return -1;
+}
+
+int option_take(const struct option_home *homes, const char *word, struct text *why)
+{
+    const char *value = NULL;
+    char *name = option_split(word, &value);
+    int result = -1;
+    if (value == NULL)
+        text_addf(why, "%s: not an option of the form --name=value", word);
+    else
+        result = take(homes, name, value, why);
+    free(name);
+    return result;
+}

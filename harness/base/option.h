@@ -51,6 +51,18 @@ const struct option *option_find(const struct option *table, const char *name);
 /* Parses `value` into the target. -1: the reason names the option, its bounds or choices. */
 int option_set(const struct option *option, void *target, const char *value,
                struct text *why) MUST_CHECK;
+/* The name in a word "--name" or "--name=value", which the caller frees, and *value behind the
+ * "=", NULL when there is none. NULL: the word does not begin with "--". */
+char *option_split(const char *word, const char **value) MUST_CHECK;
+/* Tables with the structs that their values go to, in the order in which a name is looked for;
+ * a NULL table ends the list, of at most OPTION_HOMES. */
+struct option_home {
+    const struct option *table;
+    void *target;
+};
+#define OPTION_HOMES 7
+/* Does what a word "--name=value" says. -1 also for a name that no table has. */
+int option_take(const struct option_home *homes, const char *word, struct text *why) MUST_CHECK;
 /* Appends the value in the option's own grammar ("" when missing), as option_set takes it. */
 void option_format(const struct option *option, const void *target, struct text *out);
 /* The nearest name among several tables (NULL-terminated list), or NULL. */

@@ -200,14 +200,11 @@ static const char *long_name(const struct command *command, char letter)
     }
 }
 
-/* Splits --name, --name=value, -x or -xvalue; *value is NULL when it is not in the word. */
-static char *split_word(const struct command *command, char *word, char **value)
+/* The name in --name, --name=value, -x or -xvalue; *value is NULL when it is not in the word. */
+static char *split_word(const struct command *command, const char *word, const char **value)
 {
-    if (word[1] == '-') {
-        char *equals = strchr(word, '=');
-        *value = equals ? equals + 1 : NULL;
-        return equals ? xstrndup(word + 2, (size_t)(equals - word) - 2) : xstrdup(word + 2);
-    }
+    if (word[1] == '-')
+        return option_split(word, value);
     const char *name = long_name(command, word[1]);
     *value = word[2] ? word + 2 : NULL;
     return name ? xstrdup(name) : NULL;
@@ -216,7 +213,7 @@ static char *split_word(const struct command *command, char *word, char **value)
 /* One argument that begins with a hyphen; *index moves on when its value is the next one. */
 static int parse_option(struct parsing *parsing, char **argv, int *index)
 {
-    char *word = argv[*index], *value;
+    const char *word = argv[*index], *value;
     char *name = split_word(parsing->command, word, &value);
     if (!name) {
         log_error("%s: unknown option %s", parsing->command->name, word);

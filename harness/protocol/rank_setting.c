@@ -36,32 +36,15 @@ const struct option rank_options[] = {
     {.name = NULL},
 };
 
-static int set_word(const char *word, struct rank_setting *setting, struct text *why)
-{
-    const char *equals = strchr(word, '=');
-    if (!text_starts_with(word, "--") || equals == NULL) {
-        text_addf(why, "%s: not an option of the form --name=value", word);
-        return -1;
-    }
-    char *name = xstrndup(word + 2, (size_t)(equals - word - 2));
-    const struct option *option = option_find(rank_options, name);
-    int result = -1;
-    if (option == NULL)
-        text_addf(why, "--%s: unknown option", name);
-    else
-        result = option_set(option, setting, equals + 1, why);
-    free(name);
-    return result;
-}
-
 int rank_setting_read(int argc, char **argv, struct rank_setting *setting, int *child,
                       struct text *why)
 {
     struct rank_setting read = {.run_folder = NULL};
+    const struct option_home homes[] = {{rank_options, &read}, {NULL, NULL}};
     int i = 1;
     option_defaults(rank_options, &read);
     for (; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (set_word(argv[i], &read, why) != 0)
+        if (option_take(homes, argv[i], why) != 0)
             goto fail;
     if (i + 1 >= argc || read.run_folder == NULL || read.live_folder == NULL) {
         text_add(why, "this program is started by highwater sweep: --run-folder, --live-folder "

@@ -42,49 +42,16 @@ const struct option request_options[] = {
 };
 
 /* The tables of a request with their targets, in the order in which they are searched. */
-enum { OWN, ALLOCATOR, WORKLOAD, PARTS };
-struct part {
-    const struct option *table;
-    void *target;
-};
+enum { OWN, ALLOCATOR, WORKLOAD, HOMES };
 
-static void parts_of(struct request *request, struct part part[PARTS])
+static void homes_of(struct request *request, struct option_home homes[HOMES + 1])
 {
-    static const struct option none[] = {{.name = NULL}};
     const struct option *own = request->setting.workload->options;
-    part[OWN] = (struct part){request_options, &request->words};
-    part[ALLOCATOR] =
-        (struct part){allocator_options, &request->setting.memory.allocator_setting};
-    part[WORKLOAD] = (struct part){own ? own : none, request->setting.options};
-}
-
-static int unknown(const struct part part[PARTS], const char *name, struct text *why)
-{
-    const struct option *const tables[] = {part[0].table, part[1].table, part[2].table, NULL};
-    const char *nearest = option_nearest(tables, name);
-    text_addf(why, "--%s: unknown option%s%s%s", name, nearest ? "; did you mean --" : "",
-              nearest ? nearest : "", nearest ? "?" : "");
-    return -1;
-}
-
-static int take(struct request *request, const char *word, struct text *why)
-{
-    struct part part[PARTS];
-    const char *equals = strchr(word, '=');
-    if (strncmp(word, "--", 2) != 0 || !equals) {
-        text_addf(why, "%s: not an option of the form --name=value", word);
-        return -1;
-    }
-    parts_of(request, part);
-    char *name = xstrndup(word + 2, (size_t)(equals - word) - 2);
-    const struct option *option = NULL;
-    int i = 0;
-    while (i < PARTS && !(option = option_find(part[i].table, name)))
-        i++;
-    int result =
-        option ? option_set(option, part[i].target, equals + 1, why) : unknown(part, name, why);
-    free(name);
-    return result;
+    homes[OWN] = (struct option_home){request_options, &request->words};
+    homes[ALLOCATOR] = (struct option_home){
+        allocator_options, &request->setting.memory.allocator_setting};
+    homes[WORKLOAD] = (struct option_home){own, request->setting.options};
+    homes[HOMES] = (struct option_home){NULL, NULL};
 }
 
 static int settle_point(struct request *request, struct text *why)
@@ -169,16 +136,16 @@ static int choose_workload(const char *name, struct request *request, struct tex
 int request_read(int argc, char **argv, struct request *request, struct text *why)
 {
     struct request read = {.backend = NULL};
-    struct part part[PARTS];
+    struct option_home homes[HOMES + 1];
     if (choose_workload(argv[0], &read, why) != 0)
         return -1;
     read.setting.options = xcalloc(1, read.setting.workload->options_size + 1);
-    parts_of(&read, part);
-    for (int i = 0; i < PARTS; i++)
-        option_defaults(part[i].table, part[i].target);
+    homes_of(&read, homes);
+    for (int i = 0; homes[i].table; i++)
+        option_defaults(homes[i].table, homes[i].target);
     read.words.backend = -1;
     for (int i = 1; i < argc; i++)
-        if (take(&read, argv[i], why) != 0)
+        if (option_take(homes, argv[i], why) != 0)
             goto fail;
     if (settle(&read, why) != 0)
         goto fail;
@@ -191,10 +158,10 @@ fail:
 
 void request_release(struct request *request)
 {
-    struct part part[PARTS];
-    parts_of(request, part);
-    for (int i = 0; i < PARTS; i++)
-        option_release(part[i].table, part[i].target);
+    struct option_home homes[HOMES + 1];
+    homes_of(request, homes);
+    for (int i = 0; homes[i].table; i++)
+        option_release(homes[i].table, homes[i].target);
     free(request->setting.options);
     free(request->setting.memory.allocator);
 }

@@ -252,6 +252,65 @@ static void names(void **state)
     assert_null(option_nearest(tables, "nothing-like-it"));
 }
 
+static void assert_split(const char *word, const char *name, const char *value)
+{
+    const char *got = NULL;
+    char *split = option_split(word, &got);
+    assert_int_equal(split == NULL, name == NULL);
+    if (name != NULL) {
+        assert_string_equal(split, name);
+        assert_int_equal(got == NULL, value == NULL);
+        assert_string_equal(got ? got : "", value ? value : "");
+    }
+    free(split);
+}
+
+static void words(void **state)
+{
+    (void)state;
+    assert_split("--output=a=b", "output", "a=b");
+    assert_split("--output=", "output", "");
+    assert_split("--output", "output", NULL);
+    assert_split("--=x", "", "x");
+    assert_split("--", "", NULL);
+    assert_split("-o", NULL, NULL);
+    assert_split("name=value", NULL, NULL);
+}
+
+static void assert_not_taken(const struct option_home *homes, const char *word,
+                             const char *reason)
+{
+    struct text why = TEXT_INIT;
+    assert_int_equal(option_take(homes, word, &why), -1);
+    assert_string_equal(text_string(&why), reason);
+    text_release(&why);
+}
+
+static void taken(void **state)
+{
+    (void)state;
+    static const struct option own[] = {{.name = "repeats", .type = OPTION_COUNT},
+                                        {.name = "question", .type = OPTION_COUNT},
+                                        {.name = NULL}};
+    uint64_t first = 0;
+    struct target target;
+    const struct option_home homes[] = {{own, &first}, {table, &target}, {NULL, NULL}};
+    option_defaults(table, &target);
+    assert_int_equal(option_take(homes, "--batch-rows=7", NULL), 0);
+    assert_int_equal(target.count, 7);
+    assert_int_equal(option_take(homes, "--question=3", NULL), 0); /* the first home has it */
+    assert_int_equal(first, 3);
+    assert_string_equal(target.text, "why?");
+    assert_not_taken(homes, "--batch-row=7", "--batch-row: unknown option; did you mean "
+                                             "--batch_rows?");
+    assert_not_taken(homes, "--nothing-like-it=7", "--nothing-like-it: unknown option");
+    assert_not_taken(homes, "--allow-root",
+                     "--allow-root: not an option of the form --name=value");
+    assert_not_taken(homes, "-o=7", "-o=7: not an option of the form --name=value");
+    assert_not_taken(homes, "--repeats=x", "repeats: \"x\" is not a number: it begins with a digit 0 to 9");
+    option_release(table, &target);
+}
+
 static void help(void **state)
 {
     (void)state;
@@ -301,7 +360,8 @@ int main(void)
         cmocka_unit_test(defaults),     cmocka_unit_test(values),
         cmocka_unit_test(refusals),     cmocka_unit_test(reserved_for_later),
         cmocka_unit_test(names),        cmocka_unit_test(help),
-        cmocka_unit_test(help_of_keys),
+        cmocka_unit_test(help_of_keys), cmocka_unit_test(words),
+        cmocka_unit_test(taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
