@@ -200,7 +200,7 @@ static const char *long_name(const struct command *command, char letter)
     }
 }
 
-/* The name in --name, --name=value, -x or -xvalue; *value is NULL when it is not in the word. */
+/* The name in --name, --name=value, -x or -xvalue; *value is NULL when the word has none. */
 static char *split_word(const struct command *command, const char *word, const char **value)
 {
     if (word[1] == '-')

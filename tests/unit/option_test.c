@@ -307,7 +307,8 @@ static void taken(void **state)
     assert_not_taken(homes, "--allow-root",
                      "--allow-root: not an option of the form --name=value");
     assert_not_taken(homes, "-o=7", "-o=7: not an option of the form --name=value");
-    assert_not_taken(homes, "--repeats=x", "repeats: \"x\" is not a number: it begins with a digit 0 to 9");
+    assert_not_taken(homes, "--repeats=x",
+                     "repeats: \"x\" is not a number: it begins with a digit 0 to 9");
     option_release(table, &target);
 }
 
