@@ -47,26 +47,30 @@ void words_add_options(struct words *words, const struct option *table, const vo
     text_release(&value);
 }
 
-void words_quote(const struct words *words, struct text *out)
+void word_quote(const char *word, struct text *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-./:=,+@%^";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        text_add(out, word);
+        return;
+    }
+    text_add_char(out, '\'');
+    for (const char *c = word; *c != '\0'; c++) {
+        if (*c == '\'')
+            text_add(out, "'\\''");
+        else
+            text_add_char(out, *c);
+    }
+    text_add_char(out, '\'');
+}
+
+void words_quote(const struct words *words, struct text *out)
+{
     for (size_t i = 0; i < words->count; i++) {
-        const char *word = words->word[i];
         if (i > 0)
             text_add_char(out, ' ');
-        if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-            text_add(out, word);
-            continue;
-        }
-        text_add_char(out, '\'');
-        for (const char *c = word; *c != '\0'; c++) {
-            if (*c == '\'')
-                text_add(out, "'\\''");
-            else
-                text_add_char(out, *c);
-        }
-        text_add_char(out, '\'');
+        word_quote(words->word[i], out);
     }
 }
 

@@ -17,7 +17,8 @@ void words_addf(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
 void words_append(struct words *words, const struct words *more);
 /* "--name=value" for every option of the table that has a value. */
 void words_add_options(struct words *words, const struct option *table, const void *target);
-/* Appends them for a shell, quoted where needed, separated by blanks. */
+/* Appends a word for a shell, quoted where needed; all of them, separated by blanks. */
+void word_quote(const char *word, struct text *out);
 void words_quote(const struct words *words, struct text *out);
 void words_release(struct words *words);
 

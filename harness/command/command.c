@@ -1,5 +1,6 @@
 #include "harness/command/command.h"
 
+#include "harness/base/argv.h"
 #include "harness/base/file.h"
 #include "harness/base/log.h"
 #include "harness/drive/sweep.h"
@@ -315,23 +316,6 @@ static void each_target(const struct parsing *parsing,
                 (char *)parsing->call->options + command->parts[i].offset);
 }
 
-static void add_quoted(struct text *out, const char *word)
-{
-    if (word[0] && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789_-+=.,:/@%") == strlen(word)) {
-        text_add(out, word);
-        return;
-    }
-    text_add_char(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            text_add(out, "'\\''");
-        else
-            text_add_char(out, *word);
-    }
-    text_add_char(out, '\'');
-}
-
 int command_run(const struct command *command, int argc, char **argv)
 {
     bool help = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
@@ -343,7 +327,7 @@ int command_run(const struct command *command, int argc, char **argv)
     text_add(&line, "highwater");
     for (int i = 0; i < argc; i++) {
         text_add_char(&line, ' ');
-        add_quoted(&line, argv[i]);
+        word_quote(argv[i], &line);
     }
     struct command_call call = {.options = xcalloc(1, command->options_size + 1),
                                 .operands = xcalloc((size_t)argc + 1, sizeof(char *)),

@@ -104,12 +104,11 @@ static int write_plain(const char *path, const struct text *bytes, struct text *
 static int write_command(const struct driver *driver, const struct launch *launch,
                          struct text *why)
 {
-    struct words environment = WORDS_INIT, words = WORDS_INIT, memory = WORDS_INIT;
+    struct words environment = WORDS_INIT, words = WORDS_INIT;
     struct text line = TEXT_INIT, folder = TEXT_INIT;
     char *path = xasprintf("%s/command", launch->run_folder);
     launcher_command(&driver->launcher, launch, &environment, &words);
-    words_add(&memory, launch->live_folder);
-    words_quote(&memory, &folder);
+    word_quote(launch->live_folder, &folder);
     text_addf(&line, "(mkdir -p %s && env ", text_string(&folder));
     words_quote(&environment, &line);
     text_add_char(&line, ' ');
@@ -120,7 +119,6 @@ static int write_command(const struct driver *driver, const struct launch *launc
     int result = write_plain(path, &line, why);
     words_release(&environment);
     words_release(&words);
-    words_release(&memory);
     text_release(&line);
     text_release(&folder);
     free(path);
