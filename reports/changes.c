@@ -41,11 +41,9 @@ static struct card_set *find_set(struct changes *changes, const struct run_line 
 
 static struct rank_card *find_card(struct card_set *set, struct reading rank)
 {
-    for (size_t i = 0; i < set->card_count; i++) {
-        struct reading known = set->cards[i].rank;
-        if (known.known == rank.known && (!rank.known || known.value == rank.value))
+    for (size_t i = 0; i < set->card_count; i++)
+        if (reading_same(set->cards[i].rank, rank))
             return &set->cards[i];
-    }
     set->cards = xrealloc(set->cards, (set->card_count + 1) * sizeof *set->cards);
     set->cards[set->card_count] = (struct rank_card){.rank = rank};
     return &set->cards[set->card_count++];

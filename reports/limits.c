@@ -14,15 +14,11 @@ struct limits {
     size_t unstable_count;
 };
 
-static bool same(struct reading a, struct reading b)
-{
-    return a.known == b.known && (!a.known || a.value == b.value);
-}
-
 /* Runs of the same kind on the same device: their outcomes should agree. */
 static bool alike(const struct run_line *a, const struct run_line *b)
 {
-    return a->place == b->place && same(a->rank, b->rank) && strcmp(a->phases, b->phases) == 0;
+    return a->place == b->place && reading_same(a->rank, b->rank) &&
+           strcmp(a->phases, b->phases) == 0;
 }
 
 /* Is there none like it before? */
@@ -54,7 +50,7 @@ static enum verdict judge_alike(const struct run_line *lines, size_t count,
 static size_t end_of_value(const struct run_line *lines, size_t count, size_t from)
 {
     size_t end = from + 1;
-    while (end < count && same(lines[end].value, lines[from].value))
+    while (end < count && reading_same(lines[end].value, lines[from].value))
         end++;
     return end;
 }
@@ -122,7 +118,7 @@ static struct limits find(const struct run_line *lines, size_t count, const stru
 
 static bool equal(const struct limits *a, const struct limits *b)
 {
-    return same(a->fits, b->fits) && same(a->fails, b->fails) &&
+    return reading_same(a->fits, b->fits) && reading_same(a->fails, b->fails) &&
            a->unstable_count == b->unstable_count &&
            memcmp(a->unstable, b->unstable, a->unstable_count * sizeof *a->unstable) == 0;
 }

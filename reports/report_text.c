@@ -33,11 +33,6 @@ static void add_number(struct text *out, int width, struct reading number)
         text_addf(out, " %*s", width + 2, DASH);
 }
 
-static bool same(struct reading a, struct reading b)
-{
-    return a.known == b.known && (!a.known || a.value == b.value);
-}
-
 static const char *status_of(const struct run_line *line)
 {
     return line->status < 0 ? "" : status_facts[line->status].name;
@@ -104,7 +99,7 @@ static bool is_named_elsewhere(const struct group *group, const struct run_line 
 {
     for (size_t i = 0; i < group->count && !line->device[0]; i++)
         if (group->lines[i].device[0] && group->lines[i].place == line->place &&
-            same(group->lines[i].rank, line->rank))
+            reading_same(group->lines[i].rank, line->rank))
             return true;
     return false;
 }
@@ -116,7 +111,7 @@ static void add_devices(struct text *out, const struct group *group)
         bool said = false;
         for (size_t j = 0; j < i && !said; j++)
             said = strcmp(group->lines[j].device, line->device) == 0 &&
-                   same(group->lines[j].capacity, line->capacity);
+                   reading_same(group->lines[j].capacity, line->capacity);
         if (said || !line->capacity.known || is_named_elsewhere(group, line))
             continue;
         text_addf(out, " device %s: ", line->device[0] ? line->device : DASH);

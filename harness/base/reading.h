@@ -40,6 +40,12 @@ static inline struct reading reading_min(struct reading a, struct reading b)
     return a;
 }
 
+/* Equal, or both missing. */
+static inline bool reading_same(struct reading a, struct reading b)
+{
+    return a.known == b.known && (!a.known || a.value == b.value);
+}
+
 /* At most `slack` apart, or one of them missing: nobody can say that they differ. */
 static inline bool reading_near(struct reading a, struct reading b, uint64_t slack)
 {

@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_repeat(struct reading a, struct reading b)
-{
-    return a.known == b.known && (!a.known || a.value == b.value);
-}
-
 static void count_in(struct phase_samples *phase, const struct card_sample *sample,
                      struct reading gap)
 {
@@ -24,7 +19,7 @@ static struct phase_samples *entry_for(struct sampler *sampler, const struct liv
         struct phase_samples *newest = &sampler->phases[sampler->count - 1];
         if (strcmp(newest->phase, state->phase) == 0 &&
             strcmp(newest->pass, state->pass) == 0 &&
-            same_repeat(newest->repeat, state->repeat))
+            reading_same(newest->repeat, state->repeat))
             return newest;
     }
     sampler->phases = xrealloc(sampler->phases, (sampler->count + 1) * sizeof *sampler->phases);
@@ -71,7 +66,7 @@ void sampler_phase_to_row(const struct sampler *sampler, struct row *row)
         const struct phase_samples *phase = &sampler->phases[i];
         if (names(phase->phase, row_text(row, COLUMN_phase), sizeof phase->phase) &&
             names(phase->pass, row_text(row, COLUMN_pass), sizeof phase->pass) &&
-            same_repeat(phase->repeat, row_count(row, COLUMN_repeat)))
+            reading_same(phase->repeat, row_count(row, COLUMN_repeat)))
             to_row(phase, row);
     }
 }

@@ -9,11 +9,6 @@
 /* Assumed for context and libraries on a real card, until a run has measured them. */
 #define ASSUMED_OVERHEAD (UINT64_C(1) << 30)
 
-static bool same_bytes(struct reading a, struct reading b)
-{
-    return a.known == b.known && (!a.known || a.value == b.value);
-}
-
 /* Ranks with the same room share a card: they have the same outlook. */
 static void add_rank(struct outlook *list, const struct plan_room *room, const char *basis)
 {
@@ -22,8 +17,8 @@ static void add_rank(struct outlook *list, const struct plan_room *room, const c
         xrealloc(list->card_of_rank, (size_t)list->ranks * sizeof *list->card_of_rank);
     for (size_t i = 0; i < list->card_count; i++) {
         struct card *card = &list->cards[i];
-        if (!same_bytes(card->room.capacity, room->capacity) ||
-            !same_bytes(card->room.limit, room->limit))
+        if (!reading_same(card->room.capacity, room->capacity) ||
+            !reading_same(card->room.limit, room->limit))
             continue;
         list->card_of_rank[rank] = i;
         bool first = text_starts_with(card->ranks, "rank ");

@@ -17,10 +17,8 @@ const enum column outlook_columns[OUTLOOK_COUNTERS] = {
 static bool same_point(const struct plan_run *a, const struct plan_run *b)
 {
     bool same = a->phases == b->phases;
-    for (int i = 0; i < DIMENSIONS; i++) {
-        struct reading x = a->point.value[i], y = b->point.value[i];
-        same = same && x.known == y.known && (!x.known || x.value == y.value);
-    }
+    for (int i = 0; i < DIMENSIONS; i++)
+        same = same && reading_same(a->point.value[i], b->point.value[i]);
     return same;
 }
 
@@ -67,12 +65,9 @@ static bool continues(const struct outlook_phase *last, const struct row *row)
     if (!same_text(last->phase, row_text(row, COLUMN_phase)) ||
         !same_text(last->pass, row_text(row, COLUMN_pass)) || last->status != row_status(row))
         return false;
-    for (int i = 0; i < OUTLOOK_COUNTERS; i++) {
-        struct reading value = row_count(row, outlook_columns[i]);
-        if (value.known != last->counters[i].known ||
-            (value.known && value.value != last->counters[i].value))
+    for (int i = 0; i < OUTLOOK_COUNTERS; i++)
+        if (!reading_same(row_count(row, outlook_columns[i]), last->counters[i]))
             return false;
-    }
     return true;
 }
 

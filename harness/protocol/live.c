@@ -214,6 +214,5 @@ bool live_read(const struct live_page *page, int index, struct live_state *state
 bool live_same_phase(const struct live_state *a, const struct live_state *b)
 {
     return strcmp(a->phase, b->phase) == 0 && strcmp(a->pass, b->pass) == 0 &&
-           a->repeat.known == b->repeat.known &&
-           (!a->repeat.known || a->repeat.value == b->repeat.value);
+           reading_same(a->repeat, b->repeat);
 }

@@ -215,8 +215,7 @@ static bool is_of_phase(const struct live_state *state, const struct row *row)
     return state->phase[0] != '\0' &&
            same_name(state->phase, row_text(row, COLUMN_phase), sizeof state->phase) &&
            same_name(state->pass, row_text(row, COLUMN_pass), sizeof state->pass) &&
-           repeat.known == state->repeat.known &&
-           (!repeat.known || repeat.value == state->repeat.value);
+           reading_same(repeat, state->repeat);
 }
 
 /* A phase that did not end has no end values. */

@@ -95,8 +95,7 @@ static enum study_change compare_points(const char *name, const struct point *ol
 {
     enum study_change change = STUDY_SAME;
     for (int i = 0; i < DIMENSIONS; i++) {
-        struct reading a = old->value[i], b = new->value[i];
-        if (a.known == b.known && (!a.known || a.value == b.value))
+        if (reading_same(old->value[i], new->value[i]))
             continue;
         text_addf(difference, "input %s.%s: another value\n", name, dimension_facts[i].name);
         change = STUDY_OTHER;
