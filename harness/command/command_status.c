@@ -19,24 +19,24 @@ static void print_text(const struct folder_view *view, struct text *out)
     if (view->current.length > 0)
         text_addf(out, "now %s, since %s UTC\n", text_string(&view->current),
                   text_string(&view->since));
-    if (view->damage.reason.length > 0)
+    if (view->table.damage.length > 0)
         text_addf(out,
                   "damaged from byte %llu on: %s; what lies behind is not counted, "
                   "--resume keeps it aside and makes those runs again\n",
-                  (unsigned long long)view->damage.byte, text_string(&view->damage.reason));
+                  (unsigned long long)view->table.end, text_string(&view->table.damage));
     probes_add_text(&view->probes, out);
 }
 
 /* null: the table is whole */
-static void add_damage(const struct results_damage *damage, struct json *document)
+static void add_damage(const struct whole_runs *table, struct json *document)
 {
-    if (damage->reason.length == 0) {
+    if (table->damage.length == 0) {
         json_set_text(document, "damage", NULL);
         return;
     }
     struct json *entry = json_make_object();
-    json_set_count(entry, "byte", damage->byte);
-    json_set_text(entry, "reason", text_string(&damage->reason));
+    json_set_count(entry, "byte", table->end);
+    json_set_text(entry, "reason", text_string(&table->damage));
     json_set(document, "damage", entry);
 }
 
@@ -58,7 +58,7 @@ static void print_json(const struct folder_view *view, struct text *out)
     bool running = view->current.length > 0;
     json_set_text(document, "current", running ? text_string(&view->current) : NULL);
     json_set_text(document, "current_since_utc", running ? text_string(&view->since) : NULL);
-    add_damage(&view->damage, document);
+    add_damage(&view->table, document);
     struct json *list = json_make_array();
     for (const char *line = text_string(&boundaries); *line != '\0';) {
         size_t length = strcspn(line, "\n");

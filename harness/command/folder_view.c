@@ -39,17 +39,17 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
 static int count_places(struct folder_view *view, struct text *why)
 {
     struct reading told = study_ranks(&view->study);
-    struct run_set done = RUN_SET_INIT;
+    struct whole_runs table;
     view->places = told.known ? told.value : 1;
     if (!is_alone(view) || told.known)
         return 0;
-    if (results_look(view->folder, NULL, &done, NULL, why) != 0)
+    if (whole_runs_read(view->folder, true, NULL, &table, why) != 0)
         return -1;
-    for (size_t i = 0; i < done.count; i++) {
-        uint64_t place = plan_place(run_set_name(&done, i));
+    for (size_t i = 0; i < table.done.count; i++) {
+        uint64_t place = plan_place(run_set_name(&table.done, i));
         view->places = place > view->places ? place : view->places;
     }
-    run_set_release(&done);
+    whole_runs_release(&table);
     return 0;
 }
 
@@ -72,15 +72,15 @@ static void look_at_searches(struct folder_view *view)
 
 static int look(struct folder_view *view, struct text *why)
 {
-    const struct results_listener listener = {.run = hear_run, .user = view};
+    const struct run_listener listener = {.run = hear_run, .user = view};
     struct plan_run run;
     if (count_places(view, why) != 0 ||
-        results_look(view->folder, &listener, &view->done, &view->damage, why) != 0 ||
+        whole_runs_read(view->folder, true, &listener, &view->table, why) != 0 ||
         plan_make(&view->study, view->places, &view->plan, why) != 0)
         return -1;
     for (size_t i = 0; i < view->plan.count; i++) {
         plan_run_at(&view->plan, i, &run);
-        const struct run_record *record = run_set_find(&view->done, run.name);
+        const struct run_record *record = run_set_find(&view->table.done, run.name);
         if (record != NULL && (record->statuses & RUNS_MADE_AGAIN) == 0)
             count(view, record->statuses);
         else
@@ -89,12 +89,12 @@ static int look(struct folder_view *view, struct text *why)
     if (view->probes.study == NULL)
         probes_open(&view->probes, &view->study, view->places, NULL);
     probes_resume(&view->probes);
-    if (probes_next(&view->probes, &view->done, &run))
+    if (probes_next(&view->probes, &view->table.done, &run))
         view->left += (size_t)probes_left(&view->probes);
     look_at_searches(view);
     view->in_use = results_in_use(view->folder);
-    if (view->in_use && view->damage.at_end)
-        text_clear(&view->damage.reason); /* a run's rows, half written */
+    if (view->in_use && view->table.at_end)
+        text_clear(&view->table.damage); /* a run's rows, half written */
     if (view->in_use) {
         results_add_user(view->folder, &view->user);
         results_current(view->folder, &view->current, &view->since);
@@ -143,8 +143,7 @@ void folder_view_close(struct folder_view *view)
 {
     probes_close(&view->probes);
     plan_release(&view->plan);
-    run_set_release(&view->done);
-    text_release(&view->damage.reason);
+    whole_runs_release(&view->table);
     text_release(&view->user);
     text_release(&view->current);
     text_release(&view->since);

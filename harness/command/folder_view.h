@@ -12,11 +12,10 @@ struct folder_view {
     struct study study;
     struct plan plan;
     struct probes probes;
-    struct run_set done;
-    uint64_t places; /* placement = alone: devices */
+    struct whole_runs table;                    /* no damage is told of what is being written */
+    uint64_t places;                            /* placement = alone: devices */
     size_t made, fitted, failed, skipped, left; /* of those made, some were skipped */
     uint32_t unfinished[ROLE_INPUT + 1]; /* by role: a bit for each dimension with runs left */
-    struct results_damage damage; /* of the table; none is told of what is being written */
     bool in_use;
     struct text user;    /* who works in it */
     struct text current; /* the run in progress, "" none */

@@ -88,7 +88,7 @@ static enum sweep_outcome reopen_folder(struct sweep *sweep, const struct json *
     const char *folder = sweep->request->folder;
     struct results_reopened found = {.said = TEXT_INIT};
     struct listening listening = {.sweep = sweep};
-    const struct results_listener listener = {.run = hear_run, .user = &listening};
+    const struct run_listener listener = {.run = hear_run, .user = &listening};
     if (resume_check_machine(folder, environment, why) != 0)
         return SWEEP_FAILED;
     enum results_outcome opened =

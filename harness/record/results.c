@@ -2,7 +2,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
-#include "harness/record/results_files.h"
+#include "harness/record/results_lock.h"
 #include "harness/record/table.h"
 
 #include <errno.h>
@@ -13,11 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define CHUNK 65536             /* bytes copied at a time */
+#define EVENTS_READ (64u << 10) /* bytes of the end of events.log */
+#define STAMP 20                /* bytes of "YYYY-MM-DD HH:MM:SS " */
+
 /* Appends "cannot VERB FOLDER/NAME: error text"; returns -1. */
 static int refuse(struct text *why, const char *verb, const char *folder, const char *name)
 {
     text_addf(why, "cannot %s %s/%s: %s", verb, folder, name, strerror(errno));
     return -1;
+}
+
+/* Closes without a look: of what has failed already. */
+static void drop(struct results *results)
+{
+    if (results->rows_fd >= 0)
+        close(results->rows_fd);
+    if (results->events_fd >= 0)
+        close(results->events_fd);
+    free(results->folder);
+    *results = (struct results){.rows_fd = -1, .events_fd = -1};
 }
 
 /* --- creating ----------------------------------------------------------------------------- */
@@ -32,7 +47,7 @@ static int create_rows(struct results *results, const char *inside, struct text 
     results->rows_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (results->rows_fd < 0)
         refuse(why, "create", inside, "rows.csv");
-    else if (rows_lock(results->rows_fd, results->folder, why) != RESULTS_OK)
+    else if (results_lock(results->rows_fd, results->folder, why) != RESULTS_OK)
         ;
     else if (file_write_all(results->rows_fd, header.data, header.length, path, why) != 0)
         ;
@@ -214,18 +229,8 @@ enum results_outcome results_create(struct results *results, const char *folder,
     if (outcome == RESULTS_OK)
         *results = made;
     else
-        results_drop(&made);
+        drop(&made);
     return outcome;
-}
-
-void results_drop(struct results *results)
-{
-    if (results->rows_fd >= 0)
-        close(results->rows_fd);
-    if (results->events_fd >= 0)
-        close(results->events_fd);
-    free(results->folder);
-    *results = (struct results){.rows_fd = -1, .events_fd = -1};
 }
 
 static int close_one(int *fd, const char *folder, const char *name, struct text *why)
@@ -243,13 +248,240 @@ int results_close(struct results *results, struct text *why)
 {
     int failed = close_one(&results->events_fd, results->folder, "events.log", why);
     failed |= close_one(&results->rows_fd, results->folder, "rows.csv", why);
-    results_drop(results);
+    drop(results);
     return failed;
+}
+
+/* --- cutting back ------------------------------------------------------------------------- */
+
+/* A new file rows.cut-N.csv beside rows.csv; -1 with the reason. */
+static int create_aside(const char *folder, char **path, struct text *why)
+{
+    for (int number = 1;; number++) {
+        char *name = xasprintf("%s/rows.cut-%d.csv", folder, number);
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            *path = name;
+            return fd;
+        }
+        int error = errno;
+        if (error != EEXIST)
+            text_addf(why, "cannot create %s: %s", name, strerror(error));
+        free(name);
+        if (error != EEXIST)
+            return -1;
+    }
+}
+
+static int copy_tail(const struct results *results, uint64_t offset, int to,
+                     const char *to_path, struct text *why)
+{
+    for (;;) {
+        char chunk[CHUNK];
+        ssize_t got = pread(results->rows_fd, chunk, sizeof chunk, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            text_addf(why, "cannot read %s/rows.csv: %s", results->folder, strerror(errno));
+        if (got <= 0)
+            return (int)got;
+        if (file_write_all(to, chunk, (size_t)got, to_path, why) != 0)
+            return -1;
+        offset += (uint64_t)got;
+    }
+}
+
+/* Nothing is destroyed: the tail is on the disk under another name before it is cut off. */
+static int set_aside(struct results *results, uint64_t offset, struct text *said,
+                     struct text *why)
+{
+    char *path = NULL;
+    int fd = create_aside(results->folder, &path, why);
+    if (fd < 0)
+        return -1;
+    int failed = copy_tail(results, offset, fd, path, why);
+    if (!failed && fsync(fd) != 0) {
+        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    if (close(fd) != 0 && !failed) {
+        text_addf(why, "cannot close %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    if (!failed)
+        failed = folder_sync(results->folder, why);
+    if (failed)
+        unlink(path);
+    else
+        text_addf(said, "; kept as %s", path);
+    free(path);
+    return failed;
+}
+
+static int cut_off(struct results *results, uint64_t good_end, struct text *why)
+{
+    struct text header = TEXT_INIT;
+    char *path = xasprintf("%s/rows.csv", results->folder);
+    int failed = ftruncate(results->rows_fd, (off_t)good_end);
+    if (failed)
+        text_addf(why, "cannot cut back %s: %s", path, strerror(errno));
+    if (good_end == 0)
+        table_add_header(&header);
+    if (!failed && header.length > 0)
+        failed = file_write_all(results->rows_fd, header.data, header.length, path, why);
+    if (!failed && fsync(results->rows_fd) != 0) {
+        text_addf(why, "cannot sync %s: %s", path, strerror(errno));
+        failed = -1;
+    }
+    results->rows_bytes = good_end + header.length;
+    text_release(&header);
+    free(path);
+    return failed;
+}
+
+static void take_name(void *user, const struct row *row)
+{
+    const char *name = row_text(row, COLUMN_run);
+    if (name != NULL)
+        run_set_put(user, name, 0, 0);
+}
+
+/* Of how many runs there are rows; whether all of a run's are, nobody can say. */
+static int count_runs(const char *folder, uint64_t from, struct text *said, struct text *why)
+{
+    struct run_set names = RUN_SET_INIT;
+    char *path = xasprintf("%s/rows.csv", folder);
+    int failed = table_pick(path, from, take_name, &names, why);
+    if (!failed && names.count > 0)
+        text_addf(said, ", rows of %zu run%s among them", names.count,
+                  names.count == 1 ? "" : "s");
+    run_set_release(&names);
+    free(path);
+    return failed;
+}
+
+/* Cuts rows.csv off at byte `end`. `keep`: what lies behind is on the disk before, as a new
+ * rows.cut-N.csv; `said` names it, and tells of how many runs there are rows in it. */
+static int cut_back(struct results *results, uint64_t end, bool keep, struct text *said,
+                    struct text *why)
+{
+    if (keep && (count_runs(results->folder, end, said, why) != 0 ||
+                 set_aside(results, end, said, why) != 0))
+        return -1;
+    return cut_off(results, end, why);
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+/* One of the folder's files, to go on in; -1 with the reason. What is none of ours (a pipe, a
+ * device) is not waited for and not written to. */
+static int open_ours(const char *folder, const char *name, int create, struct text *why)
+{
+    struct stat status;
+    char *path = xasprintf("%s/%s", folder, name);
+    int fd = open(path, O_RDWR | create | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+    bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (!regular)
+        text_addf(why, "cannot open %s: %s", path,
+                  fd < 0 ? strerror(errno) : "it is no regular file");
+    if (!regular && fd >= 0)
+        close(fd);
+    free(path);
+    return regular ? fd : -1;
+}
+
+static int check_runs(const char *folder, struct text *why)
+{
+    char *path = xasprintf("%s/runs", folder);
+    int failed = folder_make(path, why);
+    free(path);
+    return failed;
+}
+
+static enum results_outcome open_files(struct results *results, struct text *why)
+{
+    results->rows_fd = open_ours(results->folder, "rows.csv", 0, why);
+    if (results->rows_fd < 0)
+        return RESULTS_FAILED;
+    enum results_outcome locked = results_lock(results->rows_fd, results->folder, why);
+    if (locked != RESULTS_OK)
+        return locked;
+    results->events_fd = open_ours(results->folder, "events.log", O_CREAT, why);
+    bool good = results->events_fd >= 0 && check_runs(results->folder, why) == 0;
+    return good ? RESULTS_OK : RESULTS_FAILED;
+}
+
+/* A last event without its newline must not run into the next one. */
+static int end_last_event(struct results *results, struct text *why)
+{
+    char *path = xasprintf("%s/events.log", results->folder);
+    int fd = results->events_fd;
+    off_t length = lseek(fd, 0, SEEK_END);
+    char last = '\n';
+    int failed = length < 0 || (length > 0 && pread(fd, &last, 1, length - 1) < 0);
+    if (failed)
+        text_addf(why, "cannot read %s: %s", path, strerror(errno));
+    else if (last != '\n')
+        failed = file_write_all(fd, "\n", 1, path, why);
+    free(path);
+    return failed ? -1 : 0;
+}
+
+/* Reads the table and cuts it back to whole runs. */
+static int take_stock(struct results *results, const struct run_listener *listener,
+                      struct results_reopened *reopened, struct text *why)
+{
+    struct whole_runs found;
+    struct stat status;
+    if (whole_runs_read(results->folder, false, listener, &found, why) != 0)
+        return -1;
+    reopened->done = found.done;
+    reopened->rows = found.rows;
+    results->rows_bytes = found.end;
+    int failed = fstat(results->rows_fd, &status);
+    if (failed)
+        refuse(why, "look at", results->folder, "rows.csv");
+    else
+        reopened->cut_bytes = (uint64_t)status.st_size - found.end;
+    if (!failed && (reopened->cut_bytes > 0 || found.end == 0)) {
+        text_addf(&reopened->said, "%s; %llu bytes behind the last whole run were cut off",
+                  text_string(&found.damage), (unsigned long long)reopened->cut_bytes);
+        failed = cut_back(results, found.end, reopened->cut_bytes > 0, &reopened->said, why);
+    }
+    text_release(&found.damage);
+    return failed;
+}
+
+enum results_outcome results_reopen(struct results *results, const char *folder,
+                                    const struct run_listener *listener,
+                                    struct results_reopened *reopened, struct text *why)
+{
+    struct results opened = {.folder = path_plain(folder), .rows_fd = -1, .events_fd = -1};
+    struct results_reopened found = {.said = TEXT_INIT};
+    enum results_outcome outcome = open_files(&opened, why);
+    if (outcome == RESULTS_OK &&
+        (take_stock(&opened, listener, &found, why) != 0 || end_last_event(&opened, why) != 0))
+        outcome = RESULTS_FAILED;
+    if (outcome == RESULTS_OK) {
+        *results = opened;
+        *reopened = found;
+    } else {
+        results_reopened_release(&found);
+        drop(&opened);
+    }
+    return outcome;
+}
+
+void results_reopened_release(struct results_reopened *reopened)
+{
+    run_set_release(&reopened->done);
+    text_release(&reopened->said);
 }
 
 /* --- adding ------------------------------------------------------------------------------- */
 
-/* Someone else's hands on the file would make every later cut a wrong one. */
+/* A file that another program has changed has whole runs at other places than we remember: a
+ * later cut would destroy rows. */
 static int check_unchanged(const struct results *results, struct text *why)
 {
     struct stat status;
@@ -321,4 +553,27 @@ char *results_run_folder(struct results *results, const char *run, struct text *
         return path;
     free(path);
     return NULL;
+}
+
+void results_current(const char *folder, struct text *run, struct text *since)
+{
+    char *path = xasprintf("%s/events.log", folder);
+    struct text events = TEXT_INIT, ignored = TEXT_INIT;
+    if (file_read_tail(path, EVENTS_READ, &events, &ignored) != 0)
+        text_clear(&events); /* nothing that we know of */
+    text_clear(run);
+    text_clear(since);
+    for (const char *line = text_string(&events); *line != '\0';) {
+        int length = (int)strcspn(line, "\n");
+        const char *word = length > STAMP ? line + STAMP : "";
+        text_clear(run);
+        if (strncmp(word, "begin ", 6) == 0) {
+            text_addf(run, "%.*s", length - STAMP - 6, word + 6);
+            text_setf(since, "%.*s", STAMP - 1, line);
+        }
+        line += length + (line[length] == '\n');
+    }
+    text_release(&events);
+    text_release(&ignored);
+    free(path);
 }

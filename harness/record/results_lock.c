@@ -1,7 +1,4 @@
-#include "harness/record/results.h"
-
-#include "harness/base/file.h"
-#include "harness/record/results_files.h"
+#include "harness/record/results_lock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EVENTS_READ (64u << 10) /* bytes of the end of events.log */
-#define STAMP 20                /* bytes of "YYYY-MM-DD HH:MM:SS " */
-
 static bool means_no_locks(int error)
 {
     return error == ENOLCK || error == EOPNOTSUPP || error == ENOSYS || error == EINVAL;
 }
 
-enum results_outcome rows_lock(int rows_fd, const char *folder, struct text *why)
+enum results_outcome results_lock(int rows_fd, const char *folder, struct text *why)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(rows_fd, F_OFD_SETLK, &whole) == 0)
@@ -114,27 +108,4 @@ void results_add_user(const char *folder, struct text *out)
         text_addf(out, "pid %ld", pid);
     else
         text_add(out, "a process of another host or user");
-}
-
-void results_current(const char *folder, struct text *run, struct text *since)
-{
-    char *path = xasprintf("%s/events.log", folder);
-    struct text events = TEXT_INIT, ignored = TEXT_INIT;
-    if (file_read_tail(path, EVENTS_READ, &events, &ignored) != 0)
-        text_clear(&events); /* nothing that we know of */
-    text_clear(run);
-    text_clear(since);
-    for (const char *line = text_string(&events); *line != '\0';) {
-        int length = (int)strcspn(line, "\n");
-        const char *word = length > STAMP ? line + STAMP : "";
-        text_clear(run);
-        if (strncmp(word, "begin ", 6) == 0) {
-            text_addf(run, "%.*s", length - STAMP - 6, word + 6);
-            text_setf(since, "%.*s", STAMP - 1, line);
-        }
-        line += length + (line[length] == '\n');
-    }
-    text_release(&events);
-    text_release(&ignored);
-    free(path);
 }

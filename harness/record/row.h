@@ -62,7 +62,7 @@ extern const struct status_fact status_facts[STATUSES];
 
 #define ROW_INIT                                                                               \
     {                                                                                          \
-        .cell = {{.kind = CELL_EMPTY}}                                                         \
+        .cell = { {.kind = CELL_EMPTY} }                                                       \
     }
 void row_release(struct row *row); /* empties every cell */
 void row_copy(struct row *to, const struct row *from);

@@ -1,4 +1,4 @@
-/* guard: would a spreadsheet take this text for something else? */
+/* spreadsheet_guard: would a spreadsheet take this text for something else? */
 #ifndef HIGHWATER_RECORD_SPREADSHEET_GUARD_H
 #define HIGHWATER_RECORD_SPREADSHEET_GUARD_H
 

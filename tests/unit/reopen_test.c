@@ -145,22 +145,20 @@ static void reopens_after_damage(void **state)
     text_release(&good);
 }
 
-/* Looks at "looked" with these bytes: whole runs, and what is said of the rest. */
-static void assert_looked(const char *data, size_t length, size_t whole, uint64_t byte,
+/* Looks at "looked" with these bytes: whole runs, where they end, what is said of the rest. */
+static void assert_looked(const char *data, size_t length, size_t whole, uint64_t end,
                           const char *words)
 {
-    struct run_set done = RUN_SET_INIT;
-    struct results_damage damage = {.reason = TEXT_INIT};
+    struct whole_runs found;
     struct text why = TEXT_INIT;
     assert_int_equal(file_replace("looked/rows.csv", data, length, &why), 0);
-    if (results_look("looked", NULL, &done, &damage, &why) != 0)
+    if (whole_runs_read("looked", true, NULL, &found, &why) != 0)
         fail_msg("%s", text_string(&why));
-    assert_int_equal(done.count, whole);
-    assert_int_equal(damage.byte, byte);
-    assert_int_equal(damage.reason.length > 0, words[0] != '\0');
-    assert_non_null(strstr(text_string(&damage.reason), words));
-    run_set_release(&done);
-    text_release(&damage.reason);
+    assert_int_equal(found.done.count, whole);
+    assert_int_equal(found.end, end);
+    assert_int_equal(found.damage.length > 0, words[0] != '\0');
+    assert_non_null(strstr(text_string(&found.damage), words));
+    whole_runs_release(&found);
     struct text after = contents_of("looked/rows.csv");
     assert_int_equal(after.length, length);
     text_release(&after);
@@ -180,8 +178,8 @@ static void looking_tells_of_damage(void **state)
     (void)state;
     size_t ends[4];
     struct text good = make_looked(ends);
-    assert_looked(good.data, good.length, 3, 0, "");
-    assert_looked(good.data, ends[0], 0, 0, "");
+    assert_looked(good.data, good.length, 3, ends[3], "");
+    assert_looked(good.data, ends[0], 0, ends[0], "");
     assert_looked(good.data, good.length - 1, 2, ends[2], "has no newline");
     assert_looked(good.data, ends[0] - 5, 0, 0, "header was cut off");
     good.data[ends[1] + 20] = '\0';
@@ -203,7 +201,7 @@ static void older_tables_are_looked_at(void **state)
         text_add_char(&older, '\n');
         line = end + 1;
     }
-    assert_looked(older.data, older.length, 3, 0, "");
+    assert_looked(older.data, older.length, 3, older.length, "");
     struct results results;
     struct results_reopened reopened;
     assert_int_equal(results_reopen(&results, "looked", NULL, &reopened, &why), RESULTS_FAILED);
@@ -223,9 +221,9 @@ static void a_table_saved_by_another_program(void **state)
             text_add_char(&crlf, '\r');
         text_add_char(&crlf, good.data[i]);
     }
-    struct run_set done = RUN_SET_INIT;
+    struct whole_runs found;
     assert_int_equal(file_replace("looked/rows.csv", crlf.data, crlf.length, &why), 0);
-    assert_int_equal(results_look("looked", NULL, &done, NULL, &why), -1);
+    assert_int_equal(whole_runs_read("looked", true, NULL, &found, &why), -1);
     assert_non_null(strstr(text_string(&why), "CR LF"));
     text_release(&why);
     text_release(&crlf);
@@ -247,7 +245,7 @@ static void assert_closed(const uint64_t *ranks, size_t count, uint64_t of, size
         row_set_status(&row, STATUS_ok);
         table_add_row(&bytes, &row);
     }
-    assert_looked(bytes.data, bytes.length, whole, whole > 0 ? 0 : start,
+    assert_looked(bytes.data, bytes.length, whole, whole > 0 ? bytes.length : start,
                   whole > 0 ? "" : "r-1 has not one closing row of each rank");
     row_release(&row);
     text_release(&bytes);
