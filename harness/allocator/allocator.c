@@ -40,28 +40,38 @@ const struct option allocator_options[] = {
     {.name = NULL},
 };
 
-/* Settings come from people, and the option table cannot say all of this. */
-static int check_setting(const struct allocator_setting *setting, struct text *why)
+int allocator_check_setting(const struct allocator_setting *setting, const char **key,
+                            struct text *why)
 {
     const struct reading sizes[] = {setting->max_split_size, setting->max_non_split_rounding};
     const char *const names[] = {"max_split_size", "max_non_split_rounding"};
     for (size_t i = 0; i < 2; i++) {
         if (sizes[i].known && sizes[i].value < 20 * MIB) {
-            text_addf(why, "%s: %llu is less than 20 MiB", names[i],
-                      (unsigned long long)sizes[i].value);
+            *key = names[i];
+            text_addf(why, "%llu is less than 20 MiB", (unsigned long long)sizes[i].value);
             return -1;
         }
     }
     const double threshold = setting->garbage_collection_threshold;
     if (!(threshold >= 0 && threshold < 1)) {
-        text_addf(why, "garbage_collection_threshold: %g is not below 1", threshold);
+        *key = "garbage_collection_threshold";
+        text_addf(why, "%g is not below 1", threshold);
         return -1;
     }
     struct rounding ignored;
+    if (rounding_parse(setting->roundup_power2_divisions, &ignored, why) == 0)
+        return 0;
+    *key = "roundup_power2_divisions";
+    return -1;
+}
+
+static int check_setting(const struct allocator_setting *setting, struct text *why)
+{
     struct text reason = TEXT_INIT;
-    const int result = rounding_parse(setting->roundup_power2_divisions, &ignored, &reason);
+    const char *key = NULL;
+    const int result = allocator_check_setting(setting, &key, &reason);
     if (result)
-        text_addf(why, "roundup_power2_divisions: %s", text_string(&reason));
+        text_addf(why, "%s: %s", key, text_string(&reason));
     text_release(&reason);
     return result;
 }

@@ -52,6 +52,10 @@ struct block {
  * `allocator`. */
 extern const char *const allocator_names[];
 
+/* What the option table cannot say of settings, which come from people. -1: `*key` is the one
+ * at fault, and the reason does not repeat its name. */
+int allocator_check_setting(const struct allocator_setting *setting, const char **key,
+                            struct text *why) MUST_CHECK;
 /* -1: unknown name, a setting out of range, or a device that has no means for it. */
 int allocator_open(struct allocator **allocator, const char *name, struct device *device,
                    const struct allocator_setting *setting, struct text *why) MUST_CHECK;

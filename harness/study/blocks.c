@@ -27,13 +27,15 @@ static int dimension_of(const struct document_section *section, const char *argu
     int dimension = dimension_find(argument);
     const char *nearest = text_nearest(argument, names);
     if (dimension < 0 && nearest)
-        complain(complaints, section->line, "[%s]: no such dimension; did you mean \"%s\"?",
-                 section->name, nearest);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "[%s]: no such dimension; did you mean \"%s\"?", section->name, nearest);
     else if (dimension < 0)
-        complain(complaints, section->line, "[%s]: no such dimension", section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "[%s]: no such dimension", section->name);
     else if (study->workload && !(study->workload->dimensions >> dimension & 1))
-        complain(complaints, section->line, "[%s]: workload %s has no %s, or ignores it",
-                 section->name, study->workload->name, argument);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "[%s]: workload %s has no %s, or ignores it", section->name,
+                 study->workload->name, argument);
     else
         return dimension;
     return -1;
@@ -43,7 +45,7 @@ static void take_input(const struct document_section *section, const char *name,
                        struct study *study, struct complaints *complaints)
 {
     if (!study_name_is_good(name, STUDY_INPUT_NAME)) {
-        complain(complaints, section->line,
+        complain(complaints, COMPLAINT_VALUE, section_subject(section),
                  "[%s]: a name starts with a letter or digit, then letters, digits, \".\", "
                  "\"_\" and \"-\"; at most %d bytes",
                  section->name, STUDY_INPUT_NAME);
@@ -71,7 +73,8 @@ static void take_sweep(const struct document_section *section, const char *argum
         sweep.dimension = (enum dimension)dimension;
         if (values_parse(text.values, bounds->minimum, bounds->maximum, &sweep.values,
                          &sweep.count, &why) != 0) {
-            complain(complaints, section_find(section, "values")->line, "values: %s%s",
+            complain(complaints, COMPLAINT_VALUE,
+                     key_subject(section, section_find(section, "values")), "values: %s%s",
                      text_string(&why), study_comment_hint(text.values));
         } else {
             study->sweeps = xrealloc(study->sweeps, (study->sweep_count + 1) * sizeof sweep);
@@ -94,8 +97,10 @@ static void take_boundary(const struct document_section *section, const char *ar
         return;
     boundary.dimension = (enum dimension)dimension;
     if (section_find(section, "to") && boundary.to < boundary.from)
-        complain(complaints, section_find(section, "to")->line, "to: %llu is below from (%llu)",
-                 (unsigned long long)boundary.to, (unsigned long long)boundary.from);
+        complain(complaints, COMPLAINT_TOGETHER,
+                 key_subject(section, section_find(section, "to")),
+                 "to: %llu is below from (%llu)", (unsigned long long)boundary.to,
+                 (unsigned long long)boundary.from);
     study->boundaries =
         xrealloc(study->boundaries, (study->boundary_count + 1) * sizeof boundary);
     study->boundaries[study->boundary_count++] = boundary;
@@ -134,14 +139,15 @@ static void complain_unknown(const struct document_section *section,
     const char *nearest = text_nearest(word, names);
     const struct study_kind *kind = find_kind(word);
     if (kind)
-        complain(complaints, section->line, "[%s] needs a name: [%s %s]", section->name, word,
-                 kind->argument);
+        complain(complaints, COMPLAINT_MISSING, section_subject(section),
+                 "[%s] needs a name: [%s %s]", section->name, word, kind->argument);
     else if (nearest && strcmp(nearest, section->name) != 0)
-        complain(complaints, section->line, "unknown section [%s]; did you mean [%s%s]?",
-                 section->name, nearest,
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "unknown section [%s]; did you mean [%s%s]?", section->name, nearest,
                  find_kind(nearest) ? section->name + strlen(word) : "");
     else
-        complain(complaints, section->line, "unknown section [%s]", section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "unknown section [%s]", section->name);
     free(word);
 }
 
@@ -175,13 +181,14 @@ void study_take_named(const struct document_section *section, struct study *stud
              study->workload->options)
         return;
     else if (study->workload && strcmp(section->name, study->workload->name) == 0)
-        complain(complaints, section->line, "workload %s has no options", section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "workload %s has no options", section->name);
     else if (workload_find(section->name))
-        complain(complaints, section->line, "[%s] is of another workload than this study's",
-                 section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "[%s] is of another workload than this study's", section->name);
     else if (is_listed(section->name, later_workloads))
-        complain(complaints, section->line, "[%s]: a workload that is not yet possible",
-                 section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
+                 "[%s]: a workload that is not yet possible", section->name);
     else
         complain_unknown(section, complaints);
 }

@@ -1,6 +1,6 @@
 #include "harness/study/interpret.h"
 #include "harness/study/sections.h"
-#include "harness/study/study_options.h"
+#include "harness/study/lines.h"
 
 #include "harness/base/units.h"
 #include "kernels/backends.h"
@@ -19,9 +19,9 @@ struct check {
     size_t items;
 };
 
-static size_t line_of(const struct check *check, const char *section, const char *key)
+static struct subject about(const struct check *check, const char *section, const char *key)
 {
-    return document_line(check->document, section, key);
+    return document_subject(check->document, section, key);
 }
 
 /* Takes the items of a comma-separated list, until one is refused; then the list is replaced by
@@ -51,12 +51,12 @@ static void check_text(const struct check *check)
 {
     const struct study *study = check->study;
     if (study->name && !study_name_is_good(study->name, STUDY_NAME))
-        complain(check->complaints, line_of(check, "study", "name"),
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "study", "name"),
                  "name: a letter or digit, then letters, digits, \".\", \"_\" and \"-\"; at "
                  "most %d bytes",
                  STUDY_NAME);
     if (study->question && study->question[0] == '\0')
-        complain(check->complaints, line_of(check, "study", "question"),
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "study", "question"),
                  "question: a question is missing");
 }
 
@@ -70,10 +70,10 @@ static void check_ranks(const struct check *check)
     if (strcmp(study->ranks_text, "per-device") == 0) {
         study->ranks = reading_missing();
     } else if (parse_count(study->ranks_text, &ranks, &why) != 0) {
-        complain(check->complaints, line_of(check, "launch", "ranks"),
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "launch", "ranks"),
                  "ranks: %s; or per-device", text_string(&why));
     } else if (ranks < 1 || ranks > RANKS_LIMIT) {
-        complain(check->complaints, line_of(check, "launch", "ranks"),
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "launch", "ranks"),
                  "ranks: %llu is out of range (1 to %d)", (unsigned long long)ranks,
                  RANKS_LIMIT);
     } else {
@@ -106,7 +106,7 @@ static bool take_device(struct check *check, const char *item)
         return true;
     }
     char *refused = shown(item);
-    complain(check->complaints, line_of(check, "launch", "devices"),
+    complain(check->complaints, COMPLAINT_VALUE, about(check, "launch", "devices"),
              "devices: %s is neither an index nor a UUID (GPU-, MIG-)", refused);
     free(refused);
     return false;
@@ -119,7 +119,7 @@ static void check_devices(struct check *check)
         return;
     if (study->backend == BACKEND_CUDA && study->ranks.known &&
         study->ranks.value > check->items)
-        complain(check->complaints, line_of(check, "launch", "devices"),
+        complain(check->complaints, COMPLAINT_TOGETHER, about(check, "launch", "devices"),
                  "devices: %zu listed, ranks = %llu; a device serves two ranks only if it is "
                  "listed twice",
                  check->items, (unsigned long long)study->ranks.value);
@@ -142,8 +142,8 @@ static bool take_capacity(struct check *check, const char *item)
         study->capacity[study->capacities++] = bytes;
         text_addf(&check->list, "%s%llu", check->items++ ? "," : "", (unsigned long long)bytes);
     } else {
-        complain(check->complaints, line_of(check, "device", "capacity"), "capacity: %s",
-                 text_string(&why));
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "device", "capacity"),
+                 "capacity: %s", text_string(&why));
     }
     text_release(&why);
     return good;
@@ -152,17 +152,17 @@ static bool take_capacity(struct check *check, const char *item)
 static void check_capacity(struct check *check)
 {
     struct study *study = check->study;
-    size_t line = line_of(check, "device", "capacity");
+    struct subject subject = about(check, "device", "capacity");
     if (study->capacity_text[0] == '\0') {
         if (study->backend != BACKEND_CUDA)
-            complain(check->complaints, line, "capacity: must be given for backend %s",
-                     backend_names[study->backend]);
+            complain(check->complaints, COMPLAINT_MISSING, subject,
+                     "capacity: must be given for backend %s", backend_names[study->backend]);
         return;
     }
     if (!each_item(&study->capacity_text, take_capacity, check))
         return;
     if (study->capacities > 1 && study->ranks.known && study->ranks.value != study->capacities)
-        complain(check->complaints, line,
+        complain(check->complaints, COMPLAINT_TOGETHER, subject,
                  "capacity: %zu sizes, ranks = %llu: one size for all, or one per rank",
                  study->capacities, (unsigned long long)study->ranks.value);
 }
@@ -202,10 +202,10 @@ static bool faults_on_cuda(void)
 static void check_device(struct check *check)
 {
     const struct study *study = check->study;
-    size_t overhead = line_of(check, "device", "overhead");
-    size_t fault = line_of(check, "device", "fault");
+    struct subject overhead = about(check, "device", "overhead");
+    struct subject fault = about(check, "device", "fault");
     if (study->overhead > 0 && study->backend != BACKEND_SIMULATED)
-        complain(check->complaints, overhead,
+        complain(check->complaints, COMPLAINT_TOGETHER, overhead,
                  "overhead: assumed on the simulated device only; backend is %s",
                  backend_names[study->backend]);
     if (study->fault[0] == '\0' || !study->workload)
@@ -213,37 +213,33 @@ static void check_device(struct check *check)
     struct text why = TEXT_INIT;
     add_fault_error(study, &why);
     if (why.length > 0)
-        complain(check->complaints, fault, "%s", text_string(&why));
+        complain(check->complaints, COMPLAINT_VALUE, fault, "%s", text_string(&why));
     else if (study->backend == BACKEND_CUDA && !faults_on_cuda())
-        complain(check->complaints, fault, "fault: on simulated and host only, not on cuda");
+        complain(check->complaints, COMPLAINT_TOGETHER, fault,
+                 "fault: on simulated and host only, not on cuda");
     text_release(&why);
 }
 
-/* The line of the allocator's key that a reason ("key: …") begins with, else of `allocator`. */
-static size_t allocator_line(const struct check *check, const char *why)
-{
-    char *key = xstrndup(why, strcspn(why, ":"));
-    const struct option *option = option_find(allocator_options, key);
-    size_t line = line_of(check, "device", option ? option->name : "allocator");
-    free(key);
-    return line;
-}
-
-/* The allocator itself says whether its settings make sense. */
+/* The allocator itself says whether its settings make sense, and the device whether it has the
+ * means for it. */
 static void check_allocator_opens(const struct check *check)
 {
     const struct study *study = check->study;
     const struct device_setting setting = {.capacity = reading_of(UINT64_C(1) << 40)};
-    struct device device;
+    struct device device = {.ops = NULL};
     struct allocator *allocator;
     struct text why = TEXT_INIT;
-    if (device_open(&device, &device_simulated, &setting) == OUTCOME_OK &&
-        allocator_open(&allocator, study->allocator, &device, &study->allocator_setting,
-                       &why) == 0)
-        allocator_close(allocator);
-    if (why.length > 0)
-        complain(check->complaints, allocator_line(check, text_string(&why)), "%s",
+    const char *key = NULL;
+    if (allocator_check_setting(&study->allocator_setting, &key, &why) != 0)
+        complain(check->complaints, COMPLAINT_VALUE, about(check, "device", key), "%s: %s", key,
                  text_string(&why));
+    else if (device_open(&device, &device_simulated, &setting) == OUTCOME_OK &&
+             allocator_open(&allocator, study->allocator, &device, &study->allocator_setting,
+                            &why) == 0)
+        allocator_close(allocator);
+    else
+        complain(check->complaints, COMPLAINT_TOGETHER, about(check, "device", "allocator"),
+                 "%s", text_string(&why));
     device_close(&device);
     text_release(&why);
 }
@@ -266,7 +262,7 @@ static void check_allocator(const struct check *check)
     char *refused = shown(study->allocator);
     if (nearest)
         text_addf(&why, "; did you mean \"%s\"?", nearest);
-    complain(check->complaints, line_of(check, "device", "allocator"),
+    complain(check->complaints, COMPLAINT_VALUE, about(check, "device", "allocator"),
              "allocator: %s is none of%s", refused, text_string(&why));
     free(refused);
     text_release(&why);

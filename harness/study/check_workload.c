@@ -17,33 +17,14 @@ static bool check_options(const struct document *document, const struct study *s
 {
     const struct workload *workload = study->workload;
     struct text why = TEXT_INIT;
-    bool good = !workload->check_options || workload->check_options(study->options, &why) == 0;
-    if (!good) {
-        char *key = xstrndup(text_string(&why), strcspn(text_string(&why), ":"));
-        complain(complaints, document_line(document, workload->name, key), "%s",
-                 text_string(&why));
-        free(key);
-    }
+    const char *key = NULL;
+    bool good =
+        !workload->check_options || workload->check_options(study->options, &key, &why) == 0;
+    if (!good)
+        complain(complaints, COMPLAINT_VALUE, document_subject(document, workload->name, key),
+                 "%s: %s", key, text_string(&why));
     text_release(&why);
     return good;
-}
-
-/* Was anything wrong inside the section of this name? A point made of refused values would only
- * repeat their errors in other words. */
-static bool is_spoiled(const struct document *document, const struct complaints *complaints,
-                       const char *name)
-{
-    const struct document_section *section = document_find(document, name);
-    if (!section)
-        return false;
-    size_t end = SIZE_MAX;
-    for (size_t i = 0; i < document->count; i++)
-        if (document->sections[i].line > section->line && document->sections[i].line < end)
-            end = document->sections[i].line;
-    for (size_t i = 0; i < complaints->count; i++)
-        if (complaints->list[i].line >= section->line && complaints->list[i].line < end)
-            return true;
-    return false;
 }
 
 static void check_inputs(const struct document *document, const struct study *study,
@@ -54,8 +35,9 @@ static void check_inputs(const struct document *document, const struct study *st
         text_clear(&why);
         text_setf(&section, "input %s", study->inputs[i].name);
         if (check_point(study, &study->inputs[i].point, &why) != 0 &&
-            !is_spoiled(document, complaints, text_string(&section)))
-            complain(complaints, document_line(document, text_string(&section), ""), "[%s]: %s",
+            !complaints_about(complaints, text_string(&section)))
+            complain(complaints, COMPLAINT_TOGETHER,
+                     document_subject(document, text_string(&section), NULL), "[%s]: %s",
                      text_string(&section), text_string(&why));
     }
     text_release(&section);
@@ -74,7 +56,8 @@ static void check_sweep(const struct document *document, const struct study *stu
         text_clear(&why);
         if (check_point(study, &point, &why) == 0)
             continue;
-        complain(complaints, document_line(document, text_string(&section), "values"),
+        complain(complaints, COMPLAINT_TOGETHER,
+                 document_subject(document, text_string(&section), "values"),
                  "values: %s = %llu: %s", dimension_facts[sweep->dimension].name,
                  (unsigned long long)sweep->values[i], text_string(&why));
         break;
@@ -91,13 +74,13 @@ static void check_boundary(const struct document *document, const struct study *
     struct text why = TEXT_INIT, section = TEXT_INIT;
     struct point point = study->point;
     text_setf(&section, "boundary %s", dimension_facts[boundary->dimension].name);
-    bool spoiled = is_spoiled(document, complaints, text_string(&section));
+    bool spoiled = complaints_about(complaints, text_string(&section));
     for (size_t i = 0; i < 2 && !spoiled; i++) {
         point.value[boundary->dimension] = reading_of(ends[i]);
         text_clear(&why);
         if (check_point(study, &point, &why) != 0)
-            complain(complaints,
-                     document_line(document, text_string(&section), i ? "to" : "from"),
+            complain(complaints, COMPLAINT_TOGETHER,
+                     document_subject(document, text_string(&section), i ? "to" : "from"),
                      "[%s]: %llu: %s", text_string(&section), (unsigned long long)ends[i],
                      text_string(&why));
     }
@@ -112,7 +95,7 @@ static void check_amount(const struct document *document, const struct study *st
     for (size_t i = 0; i < document->count; i++) /* a misspelt one has been complained of */
         asked = asked || !study_is_setting(&document->sections[i]);
     if (!asked) {
-        complain(complaints, 0,
+        complain(complaints, COMPLAINT_MISSING, (struct subject){NULL, NULL, 0},
                  "nothing to run: no [sweep DIMENSION], [input NAME] or [boundary DIMENSION]");
         return;
     }
@@ -120,7 +103,7 @@ static void check_amount(const struct document *document, const struct study *st
     for (size_t i = 0; i < study->sweep_count; i++)
         points += study->sweeps[i].count;
     if (multiply_checked(points, study->trials, &runs) != 0 || runs > STUDY_RUNS_LIMIT)
-        complain(complaints, document_line(document, "study", "trials"),
+        complain(complaints, COMPLAINT_TOGETHER, document_subject(document, "study", "trials"),
                  "%llu points in %llu trials: at most %zu runs", (unsigned long long)points,
                  (unsigned long long)study->trials, STUDY_RUNS_LIMIT);
 }
@@ -131,10 +114,11 @@ static void check_schedule(const struct document *document, const struct study *
     struct text why = TEXT_INIT;
     uint64_t moment;
     if (until_moment(study->until, 0, &moment, &why) != 0)
-        complain(complaints, document_line(document, "study", "until"), "until: %s",
-                 text_string(&why));
+        complain(complaints, COMPLAINT_VALUE, document_subject(document, "study", "until"),
+                 "until: %s", text_string(&why));
     if (study->after_oom == AFTER_OOM_SKIP_LARGER && study->order != ORDER_LISTED)
-        complain(complaints, document_line(document, "study", "after_oom"),
+        complain(complaints, COMPLAINT_TOGETHER,
+                 document_subject(document, "study", "after_oom"),
                  "after_oom: skip-larger needs order = listed");
     text_release(&why);
 }
@@ -144,8 +128,8 @@ void study_check_points(const struct document *document, const struct study *stu
 {
     check_schedule(document, study, complaints);
     check_amount(document, study, complaints);
-    if (!study->workload || is_spoiled(document, complaints, "point") ||
-        is_spoiled(document, complaints, study->workload->name) ||
+    if (!study->workload || complaints_about(complaints, "point") ||
+        complaints_about(complaints, study->workload->name) ||
         !check_options(document, study, complaints))
         return;
     check_inputs(document, study, complaints);

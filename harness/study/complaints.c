@@ -1,13 +1,20 @@
-#include "harness/study/lines.h"
+#include "harness/study/complaints.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void add(struct complaints *complaints, size_t line, size_t override, const char *format,
+static char *kept(const char *name)
+{
+    return name ? xstrdup(name) : NULL;
+}
+
+static void add(struct complaints *complaints, struct complaint complaint, const char *format,
                 va_list arguments)
 {
     if (complaints->count == COMPLAINTS_LIMIT) {
         complaints->dropped++;
+        free(complaint.section);
+        free(complaint.key);
         return;
     }
     if (complaints->count == complaints->room) {
@@ -17,15 +24,21 @@ static void add(struct complaints *complaints, size_t line, size_t override, con
     }
     struct text reason = TEXT_INIT;
     text_addv(&reason, format, arguments);
-    complaints->list[complaints->count++] =
-        (struct complaint){.line = line, .override = override, .reason = text_detach(&reason)};
+    complaint.reason = text_detach(&reason);
+    complaints->list[complaints->count++] = complaint;
 }
 
-void complain(struct complaints *complaints, size_t line, const char *format, ...)
+void complain(struct complaints *complaints, enum complaint_kind kind, struct subject about,
+              const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    add(complaints, line, 0, format, arguments);
+    add(complaints,
+        (struct complaint){.kind = kind,
+                           .section = kept(about.section),
+                           .key = kept(about.key),
+                           .line = about.line},
+        format, arguments);
     va_end(arguments);
 }
 
@@ -34,8 +47,20 @@ void complain_of_override(struct complaints *complaints, size_t override, const 
 {
     va_list arguments;
     va_start(arguments, format);
-    add(complaints, 0, override, format, arguments);
+    add(complaints, (struct complaint){.kind = COMPLAINT_FORM, .override = override}, format,
+        arguments);
     va_end(arguments);
+}
+
+bool complaints_about(const struct complaints *complaints, const char *section)
+{
+    for (size_t i = 0; i < complaints->count; i++) {
+        const struct complaint *one = &complaints->list[i];
+        bool whole = one->kind == COMPLAINT_TWICE && !one->key;
+        if (one->section && strcmp(one->section, section) == 0 && !whole)
+            return true;
+    }
+    return false;
 }
 
 /* A complaint about a line that an override wrote is one about the override. */
@@ -96,8 +121,11 @@ void complaints_print(struct complaints *complaints, const char *name,
 
 void complaints_release(struct complaints *complaints)
 {
-    for (size_t i = 0; i < complaints->count; i++)
+    for (size_t i = 0; i < complaints->count; i++) {
+        free(complaints->list[i].section);
+        free(complaints->list[i].key);
         free(complaints->list[i].reason);
+    }
     free(complaints->list);
     *complaints = (struct complaints){NULL, 0, 0, 0};
 }

@@ -35,8 +35,8 @@ void document_check_duplicates(struct document *document, struct complaints *com
             first = i;
             continue;
         }
-        complain(complaints, sorted[i]->line, "section [%s] is already in line %zu",
-                 sorted[i]->name, sorted[first]->line);
+        complain(complaints, COMPLAINT_TWICE, section_subject(sorted[i]),
+                 "section [%s] is already in line %zu", sorted[i]->name, sorted[first]->line);
         forget_keys(sorted[i]);
         sorted[i]->duplicate = true;
     }
@@ -70,13 +70,23 @@ const struct document_key *section_find(const struct document_section *section, 
     return NULL;
 }
 
-size_t document_line(const struct document *document, const char *section, const char *key)
+struct subject document_subject(const struct document *document, const char *section,
+                                const char *key)
 {
     const struct document_section *found = document_find(document, section);
-    const struct document_key *at = section_find(found, key);
-    if (at)
-        return at->line;
-    return found ? found->line : 0;
+    const struct document_key *at = key ? section_find(found, key) : NULL;
+    return (struct subject){section, key, at ? at->line : found ? found->line : 0};
+}
+
+struct subject section_subject(const struct document_section *section)
+{
+    return (struct subject){section->name, NULL, section->line};
+}
+
+struct subject key_subject(const struct document_section *section,
+                           const struct document_key *key)
+{
+    return (struct subject){section->name, key->name, key->line};
 }
 
 const char *section_argument(const struct document_section *section, const char *kind)

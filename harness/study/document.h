@@ -2,7 +2,7 @@
 #ifndef HIGHWATER_STUDY_DOCUMENT_H
 #define HIGHWATER_STUDY_DOCUMENT_H
 
-#include "harness/study/lines.h"
+#include "harness/study/complaints.h"
 
 struct document_key {
     char *name, *value;
@@ -33,8 +33,13 @@ void document_release(struct document *document);
 const struct document_section *document_find(const struct document *document, const char *name);
 const struct document_key *section_find(const struct document_section *section,
                                         const char *key);
-/* The line to complain about: of the key, else of the section, else 0. */
-size_t document_line(const struct document *document, const char *section, const char *key);
+/* What to complain about: `key` (NULL: none) of `section`; its line, else the section's, else
+ * 0. */
+struct subject document_subject(const struct document *document, const char *section,
+                                const char *key);
+struct subject section_subject(const struct document_section *section);
+struct subject key_subject(const struct document_section *section,
+                           const struct document_key *key);
 /* What follows "kind " in a section's name, or NULL: "batch" of "sweep batch". */
 const char *section_argument(const struct document_section *section, const char *kind);
 

@@ -1,12 +1,13 @@
-/* lines: the bytes of a study file as lines, with what is wrong about their form; and
- * complaints, the list of everything wrong with a file. Internal to the study room.
+/* lines: the bytes of a study file as lines, with what is wrong about their form. Internal to
+ * the study room.
  *
  * Form of a line, after blanks at both ends:
  *   nothing, or a comment that starts with ; or #
  *   [name]        blanks inside count as one space; only a comment may follow
- *   key = value   key of letters, digits, _ and -; the first = separates (: does not); a
- * comment is a blank followed by ; anywhere after the = Everything is UTF-8 without control
- * bytes; a byte-order mark may stand first; LF or CRLF.
+ *   key = value   key of letters, digits, _ and -; the first = separates (: does not);
+ *                 a blank followed by ; anywhere after the = begins a comment
+ *
+ * Everything is UTF-8 without control bytes; a byte-order mark may stand first; LF or CRLF.
  */
 #ifndef HIGHWATER_STUDY_LINES_H
 #define HIGHWATER_STUDY_LINES_H
@@ -33,33 +34,5 @@ void lines_scan(const struct text *bytes, struct lines *lines);
 void lines_release(struct lines *lines);
 /* A name as it stands in a [section]: outer blanks dropped, inner ones one space each. */
 char *section_name(const char *bytes, size_t length) MUST_CHECK;
-
-/* Where a line of the frozen study comes from. */
-struct origin {
-    size_t line;     /* of the file, from 1 */
-    size_t override; /* the override that wrote it, from 1; 0: none */
-};
-
-struct complaint {
-    size_t line;     /* of the frozen study, from 1; 0: about the whole file */
-    size_t override; /* about an override itself, from 1; 0: about the line */
-    char *reason;
-};
-struct complaints {
-    struct complaint *list;
-    size_t count, room;
-    size_t dropped; /* beyond COMPLAINTS_LIMIT */
-};
-#define COMPLAINTS_LIMIT ((size_t)1000)
-void complain(struct complaints *complaints, size_t line, const char *format, ...)
-    PRINTF_LIKE(3, 4);
-void complain_of_override(struct complaints *complaints, size_t override, const char *format,
-                          ...) PRINTF_LIKE(3, 4);
-/* Appends them in line order as "NAME:LINE: reason", then those of overrides as
- * "--set OVERRIDE: reason". `origins` has `lines` entries. */
-void complaints_print(struct complaints *complaints, const char *name,
-                      const struct origin *origins, size_t lines, const char *const *overrides,
-                      struct text *out);
-void complaints_release(struct complaints *complaints);
 
 #endif

@@ -1,5 +1,7 @@
 #include "harness/study/overrides.h"
 
+#include "harness/study/lines.h"
+
 #include <stdlib.h>
 #include <string.h>
 

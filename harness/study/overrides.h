@@ -8,7 +8,7 @@
 #ifndef HIGHWATER_STUDY_OVERRIDES_H
 #define HIGHWATER_STUDY_OVERRIDES_H
 
-#include "harness/study/lines.h"
+#include "harness/study/complaints.h"
 
 struct frozen {
     struct text bytes;

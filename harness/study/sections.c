@@ -44,13 +44,16 @@ static void complain_unknown(const struct document_section *section,
     const char *nearest = option_nearest(tables, key->name);
     const char *other = elsewhere(key->name);
     if (nearest)
-        complain(complaints, key->line, "unknown key \"%s\" in [%s]; did you mean \"%s\"?",
-                 key->name, section->name, nearest);
+        complain(complaints, COMPLAINT_UNKNOWN, key_subject(section, key),
+                 "unknown key \"%s\" in [%s]; did you mean \"%s\"?", key->name, section->name,
+                 nearest);
     else if (other)
-        complain(complaints, key->line, "unknown key \"%s\" in [%s]; it belongs in [%s]",
-                 key->name, section->name, other);
+        complain(complaints, COMPLAINT_UNKNOWN, key_subject(section, key),
+                 "unknown key \"%s\" in [%s]; it belongs in [%s]", key->name, section->name,
+                 other);
     else
-        complain(complaints, key->line, "unknown key \"%s\" in [%s]", key->name, section->name);
+        complain(complaints, COMPLAINT_UNKNOWN, key_subject(section, key),
+                 "unknown key \"%s\" in [%s]", key->name, section->name);
 }
 
 const char *study_comment_hint(const char *value)
@@ -72,8 +75,8 @@ static void take_key(const struct document_section *section, const struct docume
     }
     for (size_t i = 0; i < met->count; i++) {
         if (met->option[i] == option) {
-            complain(complaints, key->line, "key \"%s\" is already in line %zu", key->name,
-                     met->line[i]);
+            complain(complaints, COMPLAINT_TWICE, key_subject(section, key),
+                     "key \"%s\" is already in line %zu", key->name, met->line[i]);
             return;
         }
     }
@@ -82,8 +85,8 @@ static void take_key(const struct document_section *section, const struct docume
     met->line[met->count++] = key->line;
     struct text why = TEXT_INIT;
     if (option_set(option, scope->target, key->value, &why) != 0)
-        complain(complaints, key->line, "%s%s", text_string(&why),
-                 study_comment_hint(key->value));
+        complain(complaints, COMPLAINT_VALUE, key_subject(section, key), "%s%s",
+                 text_string(&why), study_comment_hint(key->value));
     text_release(&why);
 }
 
@@ -96,8 +99,9 @@ static void miss_keys(const struct document_section *section, const char *name,
         for (size_t i = 0; i < met->count && !given; i++)
             given = met->option[i] == option;
         if (!given)
-            complain(complaints, section ? section->line : 0, "[%s] needs the key \"%s\"", name,
-                     option->name);
+            complain(complaints, COMPLAINT_MISSING,
+                     (struct subject){name, option->name, section ? section->line : 0},
+                     "[%s] needs the key \"%s\"", name, option->name);
     }
 }
 
@@ -141,10 +145,10 @@ static void choose_workload(const struct document *document, struct study *study
     study->workload = workload_find(study->workload_name);
     if (study->workload)
         return;
-    size_t line = document_line(document, "study", "workload");
+    struct subject about = document_subject(document, "study", "workload");
     for (size_t i = 0; later_workloads[i]; i++) {
         if (strcmp(later_workloads[i], study->workload_name) == 0) {
-            complain(complaints, line, "workload: \"%s\" is not yet possible",
+            complain(complaints, COMPLAINT_VALUE, about, "workload: \"%s\" is not yet possible",
                      study->workload_name);
             return;
         }
@@ -160,7 +164,7 @@ static void choose_workload(const struct document *document, struct study *study
         text_addf(&reason, "; did you mean \"%s\"?", nearest);
     if (study->workload_name[0] == '\0')
         text_setf(&reason, "workload: a name is missing");
-    complain(complaints, line, "%s", text_string(&reason));
+    complain(complaints, COMPLAINT_VALUE, about, "%s", text_string(&reason));
     text_release(&reason);
 }
 
@@ -183,7 +187,8 @@ static void take_own_section(const struct document *document, struct study *stud
                                    {NULL, NULL}};
     study_take_section(own, workload->name, scopes, complaints);
     if (again && has_layers)
-        complain(complaints, again->line, "layers: given in [point] too");
+        complain(complaints, COMPLAINT_TWICE, key_subject(own, again),
+                 "layers: given in [point] too");
 }
 
 void study_check_dimensions(const struct document_section *section, const struct study *study,
@@ -192,8 +197,9 @@ void study_check_dimensions(const struct document_section *section, const struct
     for (size_t i = 0; section && study->workload && i < section->count; i++) {
         int dimension = dimension_find(section->keys[i].name);
         if (dimension >= 0 && !(study->workload->dimensions >> dimension & 1))
-            complain(complaints, section->keys[i].line, "workload %s has no dimension \"%s\"",
-                     study->workload->name, section->keys[i].name);
+            complain(complaints, COMPLAINT_UNKNOWN, key_subject(section, &section->keys[i]),
+                     "workload %s has no dimension \"%s\"", study->workload->name,
+                     section->keys[i].name);
     }
 }
 

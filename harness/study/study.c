@@ -3,6 +3,7 @@
 #include "harness/base/file.h"
 #include "harness/study/overrides.h"
 #include "harness/study/interpret.h"
+#include "harness/study/lines.h"
 
 #include <ini.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct walk {
     struct complaints *complaints;
 };
 
-static void open_section(struct document *document, const char *name, size_t line)
+static void begin_section(struct document *document, const char *name, size_t line)
 {
     if (document->count == document->room) {
         document->room = document->room ? document->room * 2 : 16;
@@ -34,28 +35,35 @@ static void open_section(struct document *document, const char *name, size_t lin
         (struct document_section){.name = xstrdup(name), .line = line};
 }
 
+/* NULL: none has begun. */
+static struct document_section *open_section(struct document *document)
+{
+    return document->count > 0 ? &document->sections[document->count - 1] : NULL;
+}
+
 /* Decides whether inih is to see this line. */
 static bool is_for_inih(struct walk *walk, const struct line *line, size_t number)
 {
+    struct document_section *open;
     switch (line->kind) {
     case LINE_BLANK:
         return false;
     case LINE_BAD:
-        complain(walk->complaints, number, "%s", line->text);
         walk->nowhere = walk->nowhere || line->opens;
-        if (walk->nowhere || walk->document->count == 0)
-            walk->document->malformed = true;
-        else
-            walk->document->sections[walk->document->count - 1].malformed = true;
+        open = walk->nowhere ? NULL : open_section(walk->document);
+        complain(walk->complaints, COMPLAINT_FORM,
+                 (struct subject){open ? open->name : NULL, NULL, number}, "%s", line->text);
+        *(open ? &open->malformed : &walk->document->malformed) = true;
         return false;
     case LINE_SECTION:
         walk->nowhere = false;
-        open_section(walk->document, line->text, number);
+        begin_section(walk->document, line->text, number);
         return true;
     case LINE_KEY:
         if (walk->document->count == 0 && !walk->nowhere)
-            complain(walk->complaints, number, "\"%s\" stands before the first section",
-                     line->text);
+            complain(walk->complaints, COMPLAINT_FORM,
+                     (struct subject){NULL, line->text, number},
+                     "\"%s\" stands before the first section", line->text);
         return walk->document->count > 0 && !walk->nowhere;
     }
     return false;
@@ -91,7 +99,7 @@ static char *next_line(char *buffer, int size, void *user)
 static int take_key(void *user, const char *section, const char *name, const char *cut_value)
 {
     struct walk *walk = user;
-    struct document_section *open = &walk->document->sections[walk->document->count - 1];
+    struct document_section *open = open_section(walk->document);
     const struct line *line = &walk->lines->line[walk->next - 1];
     (void)cut_value;
     if (strcmp(section, open->name) != 0 || strcmp(name, line->text) != 0)
@@ -118,7 +126,8 @@ void document_read(const struct text *bytes, struct document *document,
         .bytes = bytes, .lines = &lines, .document = document, .complaints = complaints};
     int bad_line = ini_parse_stream(next_line, &walk, take_key, &walk);
     if (bad_line != 0 || walk.handed != 0)
-        complain(complaints, 0, "the INI library reads this file differently");
+        complain(complaints, COMPLAINT_FORM, (struct subject){NULL, NULL, 0},
+                 "the INI library reads this file differently");
     lines_release(&lines);
     document_check_duplicates(document, complaints);
 }

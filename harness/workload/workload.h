@@ -22,8 +22,9 @@ struct workload {
     const char *const *phases;    /* every phase's name, in order; NULL-terminated */
     const struct option *options; /* its own section's keys; NULL: none */
     size_t options_size;
-    /* Checks the options before any point; -1: "KEY: reason". NULL: nothing to check. */
-    int (*check_options)(const void *options, struct text *why);
+    /* Checks the options before any point. -1: `*key` is the name of the one at fault, which
+     * the reason does not repeat. NULL: nothing to check. */
+    int (*check_options)(const void *options, const char **key, struct text *why);
     /* Checks the point and options together; -1: reason. */
     int (*check)(const struct point *point, const void *options, struct text *why);
     /* Looks at the files that the options name, as a run will find them. Appends to `notes`,

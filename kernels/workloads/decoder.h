@@ -29,7 +29,7 @@ bool decoder_has_model(const struct decoder_options *options);
 /* The format asked for weights; NULL: that of the computation. */
 const char *decoder_format(const struct decoder_options *options);
 struct reading decoder_fixed(enum dimension dimension, const void *options);
-int decoder_check_options(const void *options, struct text *why);
+int decoder_check_options(const void *options, const char **key, struct text *why);
 int decoder_check(const struct point *point, const void *options, struct text *why);
 int decoder_look(const struct point *point, const void *options, struct text *notes,
                  struct text *why);

@@ -103,26 +103,28 @@ static void by_rule(const struct point *point, const struct decoder_options *opt
         memset(out->windowed, 0xff, sizeof(out->windowed));
 }
 
-/* With a model's folder nothing about the network may be asked for beside it. */
-static int check_model_alone(const struct decoder_options *options, struct text *why)
+#define DECIDED "the model's folder decides it"
+
+/* With a model's folder nothing about the network may be asked for beside it: the first option
+ * that asks, or NULL. */
+static const struct option *asked_beside_model(const struct decoder_options *options)
 {
-    struct text given = TEXT_INIT;
-    int result = 0;
-    for (int i = 0; i < NETWORK_OPTIONS && result == 0; i++) {
-        struct decoder_options usual = {0};
-        struct text fallback = TEXT_INIT;
+    const struct option *asked = NULL;
+    struct text given = TEXT_INIT, fallback = TEXT_INIT;
+    struct decoder_options usual = {0};
+    option_defaults(decoder_options, &usual);
+    for (int i = 0; i < NETWORK_OPTIONS && !asked; i++) {
         text_clear(&given);
-        result = option_set(&decoder_options[i], &usual, decoder_options[i].fallback, why);
+        text_clear(&fallback);
         option_format(&decoder_options[i], options, &given);
         option_format(&decoder_options[i], &usual, &fallback);
-        if (result == 0 && strcmp(text_string(&given), text_string(&fallback)) != 0) {
-            text_addf(why, "%s: the model's folder decides it", decoder_options[i].name);
-            result = -1;
-        }
-        text_release(&fallback);
+        if (strcmp(text_string(&given), text_string(&fallback)) != 0)
+            asked = &decoder_options[i];
     }
+    option_release(decoder_options, &usual);
     text_release(&given);
-    return result;
+    text_release(&fallback);
+    return asked;
 }
 
 bool decoder_has_model(const struct decoder_options *options)
@@ -134,12 +136,15 @@ int decoder_shape(const struct point *point, const struct decoder_options *optio
                   struct model_config *out, struct text *why)
 {
     struct model_config shape;
+    const struct option *asked = NULL;
     if (!decoder_has_model(options)) {
         by_rule(point, options, &shape);
         if (model_config_check(&shape, why) != 0)
             return -1;
-    } else if (check_model_alone(options, why) != 0 ||
-               model_config_read(options->model, &shape, why) != 0) {
+    } else if ((asked = asked_beside_model(options))) {
+        text_addf(why, "%s: " DECIDED, asked->name);
+        return -1;
+    } else if (model_config_read(options->model, &shape, why) != 0) {
         return -1;
     }
     if (shape.head_dim > HEAD_DIM_LIMIT) {
@@ -212,19 +217,19 @@ static int check_fixed(const struct point *point, const struct decoder_options *
     return 0;
 }
 
-int decoder_check_options(const void *options, struct text *why)
+int decoder_check_options(const void *options, const char **key, struct text *why)
 {
     const struct decoder_options *of = options;
     struct model_config shape;
-    struct text reason = TEXT_INIT;
-    int result = decoder_has_model(of) ? check_model_alone(of, why) : 0;
-    if (result == 0 && decoder_has_model(of) &&
-        model_config_read(of->model, &shape, &reason) != 0) {
-        text_addf(why, "model: %s", text_string(&reason));
-        result = -1;
-    }
-    text_release(&reason);
-    return result;
+    if (!decoder_has_model(of))
+        return 0;
+    const struct option *asked = asked_beside_model(of);
+    if (asked)
+        text_add(why, DECIDED);
+    else if (model_config_read(of->model, &shape, why) == 0)
+        return 0;
+    *key = asked ? asked->name : "model";
+    return -1;
 }
 
 int decoder_check(const struct point *point, const void *options, struct text *why)
