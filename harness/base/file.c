@@ -115,6 +115,16 @@ int file_read(const char *path, size_t limit, struct text *out, struct text *why
     return -1;
 }
 
+int file_hash(const char *path, uint64_t *hash, struct text *why)
+{
+    struct text bytes = TEXT_INIT;
+    if (file_read(path, 0, &bytes, why) != 0)
+        return -1;
+    *hash = hash_add(*hash, bytes.data, bytes.length);
+    text_release(&bytes);
+    return 0;
+}
+
 int file_read_head(const char *path, size_t limit, struct text *out, bool *more,
                    struct text *why)
 {

@@ -3,6 +3,7 @@
 #ifndef HIGHWATER_BASE_FILE_H
 #define HIGHWATER_BASE_FILE_H
 
+#include "harness/base/hash.h"
 #include "harness/base/text.h"
 
 #include <stdbool.h>
@@ -18,6 +19,8 @@ int file_open(const char *path, struct text *why) MUST_CHECK;
 /* Reads replace what `out` held, on success only.
  * Reads at most `limit` bytes (0: no limit); a longer file is an error. */
 int file_read(const char *path, size_t limit, struct text *out, struct text *why) MUST_CHECK;
+/* *hash becomes that of what it was of, followed by the file's bytes. */
+int file_hash(const char *path, uint64_t *hash, struct text *why) MUST_CHECK;
 /* Reads the first `limit` bytes (more than 0); *more (may be NULL): are there others? */
 int file_read_head(const char *path, size_t limit, struct text *out, bool *more,
                    struct text *why) MUST_CHECK;

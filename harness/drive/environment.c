@@ -145,19 +145,16 @@ static char *first_line(const char *const *argv)
     return line;
 }
 
-/* FNV-1a over our programs' bytes: two builds of one version are told apart. "" when one cannot
+/* A hash of our programs' bytes: two builds of one version are told apart. "" when one cannot
  * be read. */
 static void add_build(struct text *out)
 {
     static const char *const programs[] = {"highwater", "highwater-rank", "highwater-workload"};
-    uint64_t hash = UINT64_C(14695981039346656037);
+    uint64_t hash = HASH_START;
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
-        struct text bytes = TEXT_INIT, ignored = TEXT_INIT;
+        struct text ignored = TEXT_INIT;
         char *path = file_beside_me(programs[i]);
-        int result = file_read(path, 0, &bytes, &ignored);
-        for (size_t j = 0; j < bytes.length; j++)
-            hash = (hash ^ (unsigned char)bytes.data[j]) * UINT64_C(1099511628211);
-        text_release(&bytes);
+        int result = file_hash(path, &hash, &ignored);
         text_release(&ignored);
         free(path);
         if (result != 0)

@@ -1,6 +1,9 @@
 #include "harness/study/interpret.h"
+#include "harness/base/hash.h"
 #include "harness/study/study_options.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,19 +142,11 @@ void study_add_canonical(const struct study *study, struct text *out)
     }
 }
 
-/* FNV-1a, 64 bits. */
 void study_hash(const struct study *study, char hash[24])
 {
-    static const char digits[] = "0123456789abcdef";
     struct text canonical = TEXT_INIT;
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
     study_add_canonical(study, &canonical);
-    for (size_t i = 0; i < canonical.length; i++)
-        value = (value ^ (unsigned char)canonical.data[i]) * UINT64_C(0x100000001b3);
-    memcpy(hash, "s-", 3);
-    for (int i = 0; i < 16; i++)
-        hash[2 + i] = digits[value >> (60 - 4 * i) & 15];
-    hash[18] = '\0';
+    snprintf(hash, 24, "s-%016" PRIx64, hash_add(HASH_START, canonical.data, canonical.length));
     text_release(&canonical);
 }
 

@@ -1,19 +1,11 @@
 #include "harness/record/runs.h"
+#include "harness/base/hash.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 static_assert(STATUSES <= 32, "a bit for each status");
-
-/* FNV-1a */
-static uint64_t hash_of(const char *name)
-{
-    uint64_t hash = 14695981039346656037ull;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 1099511628211ull;
-    return hash;
-}
 
 const char *run_set_name(const struct run_set *set, size_t place)
 {
@@ -23,7 +15,7 @@ const char *run_set_name(const struct run_set *set, size_t place)
 /* The place in the index where this name is, or would be. Needs a free place. */
 static size_t find_place(const struct run_set *set, const char *name)
 {
-    size_t place = hash_of(name) % set->index_room;
+    size_t place = hash_add(HASH_START, name, strlen(name)) % set->index_room;
     while (set->index[place] != 0 &&
            strcmp(run_set_name(set, set->index[place] - 1), name) != 0)
         place = (place + 1) % set->index_room;

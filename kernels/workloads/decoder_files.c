@@ -1,5 +1,6 @@
 #include "kernels/workloads/decoder_files.h"
 #include "harness/base/file.h"
+#include "harness/base/hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -249,7 +250,6 @@ int model_fingerprint(const void *options, struct text *out, struct text *why)
     const struct decoder_options *of = options;
     struct safetensors set = {.files = NULL};
     struct text facts = TEXT_INIT;
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
     if (!decoder_has_model(of))
         return 0;
     int result = add_file(of->model, "config.json", true, &facts, why);
@@ -258,10 +258,9 @@ int model_fingerprint(const void *options, struct text *out, struct text *why)
     if (result == 0 && has_weights(of->model))
         result = safetensors_open_folder(of->model, &set, why);
     add_shards(&set, &facts);
-    for (size_t i = 0; i < facts.length; i++)
-        hash = (hash ^ (unsigned char)facts.data[i]) * UINT64_C(1099511628211);
     if (result == 0)
-        text_addf(out, "m-%016" PRIx64 " of %s", hash, of->model);
+        text_addf(out, "m-%016" PRIx64 " of %s", hash_add(HASH_START, facts.data, facts.length),
+                  of->model);
     safetensors_release(&set);
     text_release(&facts);
     return result;

@@ -1,6 +1,7 @@
 /* decoder_text.c: tokens in and out: prompts, the answer, and one number that stands for all
  * tokens. */
 #include "harness/base/file.h"
+#include "harness/base/hash.h"
 #include "harness/base/json.h"
 #include "kernels/random.h"
 #include "kernels/workloads/decoder.h"
@@ -126,13 +127,13 @@ static uint32_t *read_history(struct decoder *decoder)
     return tokens;
 }
 
-/* FNV-1a over all tokens, 32 bits: equal tokens have equal digests on any device. */
+/* A hash of all tokens: equal tokens have equal digests on any device. */
 double decoder_digest(struct decoder *decoder)
 {
-    uint32_t *tokens = read_history(decoder), digest = 2166136261u;
-    for (uint64_t i = 0; tokens && i < (decoder->generated + 1) * decoder->rows; i++)
-        for (int byte = 0; byte < 4; byte++)
-            digest = (digest ^ (tokens[i] >> 8 * byte & 255)) * 16777619u;
+    uint32_t *tokens = read_history(decoder), digest = HASH32_START;
+    if (tokens)
+        digest = hash32_add(digest, tokens,
+                            (decoder->generated + 1) * decoder->rows * sizeof *tokens);
     free(tokens);
     return digest;
 }
