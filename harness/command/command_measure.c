@@ -81,18 +81,12 @@ static enum sweep_outcome measure(struct command_call *call, const struct study 
 static int find_device(const char *index, struct text *why)
 {
     struct nvml *nvml;
-    struct nvml_device *all = NULL;
-    struct device_list chosen;
+    struct nvml_device *found = NULL;
     size_t count;
     if (nvml_open(&nvml, why) != 0)
         return -1;
-    int outcome = nvml_devices(nvml, &all, &count, why);
-    if (outcome == 0)
-        outcome = devices_choose(all, count, getenv("CUDA_VISIBLE_DEVICES"),
-                                 getenv("CUDA_DEVICE_ORDER"), index, &chosen, why);
-    if (outcome == 0)
-        device_list_release(&chosen);
-    free(all);
+    int outcome = devices_find(nvml, index, &found, &count, why);
+    free(found);
     nvml_close(nvml);
     return outcome;
 }

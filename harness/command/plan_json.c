@@ -10,13 +10,13 @@
 static struct json *cards_json(const struct plan_view *view)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < view->outlook.card_count; i++) {
-        const struct card *card = &view->outlook.cards[i];
+    for (size_t i = 0; i < view->outlook.group_count; i++) {
+        const struct seat_group *group = &view->outlook.groups[i];
         struct json *object = json_make_object();
-        json_set_text(object, "ranks", card->ranks);
-        json_set_reading(object, "capacity_bytes", card->room.capacity);
-        json_set_reading(object, "allocator_limit_bytes", card->room.limit);
-        json_set_text(object, "basis", card->basis);
+        json_set_text(object, "ranks", group->ranks);
+        json_set_reading(object, "capacity_bytes", group->capacity);
+        json_set_reading(object, "allocator_limit_bytes", group->seat.limit);
+        json_set_text(object, "basis", group->basis);
         json_append(list, object);
     }
     return list;
@@ -55,11 +55,11 @@ static struct json *phases_json(const struct point_outlook *one)
 static struct json *outlooks_json(const struct outlook *outlook, size_t point)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < outlook->card_count; i++) {
+    for (size_t i = 0; i < outlook->group_count; i++) {
         const struct point_outlook *one = outlook_of_point(outlook, point, i);
         struct json *object = json_make_object();
-        json_set_text(object, "ranks", outlook->cards[i].ranks);
-        if (outlook->cards[i].room.capacity.known || !one->fits)
+        json_set_text(object, "ranks", outlook->groups[i].ranks);
+        if (outlook->groups[i].capacity.known || !one->fits)
             json_set_flag(object, "fits", one->fits);
         else
             json_set_text(object, "fits", NULL);
@@ -118,13 +118,13 @@ static struct json *runs_json(const struct plan_view *view)
 static struct json *boundary_cards_json(const struct outlook *outlook, size_t boundary)
 {
     struct json *list = json_make_array();
-    for (size_t i = 0; i < outlook->card_count; i++) {
+    for (size_t i = 0; i < outlook->group_count; i++) {
         const struct boundary_outlook *found =
-            &outlook->boundaries[boundary * outlook->card_count + i];
+            &outlook->boundaries[boundary * outlook->group_count + i];
         struct json *object = json_make_object();
-        json_set_text(object, "ranks", outlook->cards[i].ranks);
+        json_set_text(object, "ranks", outlook->groups[i].ranks);
         json_set_reading(object, "predicted_last_fit", found->last_fit);
-        if (outlook->cards[i].room.capacity.known)
+        if (outlook->groups[i].capacity.known)
             json_set_flag(object, "predicted_none_fits", found->none);
         else
             json_set_text(object, "predicted_none_fits", NULL);

@@ -19,12 +19,12 @@ static void add_size(const char *what, struct reading size, struct text *out)
 
 static void add_cards(const struct plan_view *view, struct text *out)
 {
-    for (size_t i = 0; i < view->outlook.card_count; i++) {
-        const struct card *card = &view->outlook.cards[i];
-        text_addf(out, "%s: ", card->ranks);
-        add_size("the allocator's limit", card->room.limit, out);
-        add_size("capacity", card->room.capacity, out);
-        text_addf(out, "%s\n", card->basis);
+    for (size_t i = 0; i < view->outlook.group_count; i++) {
+        const struct seat_group *group = &view->outlook.groups[i];
+        text_addf(out, "%s: ", group->ranks);
+        add_size("the allocator's limit", group->seat.limit, out);
+        add_size("capacity", group->capacity, out);
+        text_addf(out, "%s\n", group->basis);
     }
 }
 
@@ -40,10 +40,10 @@ static void add_misfits(const struct plan_view *view, struct text *out)
         text_add(out, "not judged\n");
 }
 
-static void add_last_fit(const struct study_boundary *boundary, const struct card *card,
+static void add_last_fit(const struct study_boundary *boundary, const struct seat_group *group,
                          const struct boundary_outlook *found, struct text *out)
 {
-    if (!card->room.capacity.known)
+    if (!group->capacity.known)
         text_add(out, "not judged");
     else if (found->none)
         text_add(out, "none, not even the first");
@@ -65,11 +65,11 @@ static void add_boundaries(const struct plan_view *view, struct text *out)
                   dimension_facts[boundary->dimension].name, boundary->from, boundary->to,
                   boundary->step, boundary->confirm,
                   outlook_boundary_runs(outlook, view->study, boundary));
-        for (size_t j = 0; j < outlook->card_count; j++) {
-            const struct card *card = &outlook->cards[j];
-            if (outlook->card_count > 1)
-                text_addf(out, "%s%s ", j ? "; " : "", card->ranks);
-            add_last_fit(boundary, card, &outlook->boundaries[i * outlook->card_count + j],
+        for (size_t j = 0; j < outlook->group_count; j++) {
+            const struct seat_group *group = &outlook->groups[j];
+            if (outlook->group_count > 1)
+                text_addf(out, "%s%s ", j ? "; " : "", group->ranks);
+            add_last_fit(boundary, group, &outlook->boundaries[i * outlook->group_count + j],
                          out);
         }
         text_add_char(out, '\n');
@@ -114,16 +114,16 @@ static void add_fits(const struct outlook *outlook, const struct plan_run *run, 
                      struct text *out)
 {
     size_t first, end;
-    outlook_cards_of(outlook, run, &first, &end);
+    outlook_groups_of(outlook, run, &first, &end);
     for (size_t i = first; i < end; i++) {
-        const struct card *card = &outlook->cards[i];
+        const struct seat_group *group = &outlook->groups[i];
         const struct point_outlook *one = outlook_of_point(outlook, point, i);
         if (i > first)
             text_add(out, "; ");
         if (end - first > 1)
-            text_addf(out, "%s ", card->ranks);
+            text_addf(out, "%s ", group->ranks);
         if (one->fits)
-            text_add(out, card->room.capacity.known ? "yes" : "not judged");
+            text_add(out, group->capacity.known ? "yes" : "not judged");
         else
             text_addf(out, "no: %s", one->failed_phase);
     }
@@ -134,7 +134,7 @@ static const struct point_outlook *fullest(const struct outlook *outlook,
                                            const struct plan_run *run, size_t point)
 {
     size_t first, end;
-    outlook_cards_of(outlook, run, &first, &end);
+    outlook_groups_of(outlook, run, &first, &end);
     const struct point_outlook *best = outlook_of_point(outlook, point, first);
     for (size_t i = first + 1; i < end; i++) {
         const struct point_outlook *other = outlook_of_point(outlook, point, i);
@@ -227,8 +227,8 @@ static void add_points(const struct plan_view *view, struct text *out)
 bool plan_view_is_judged(const struct plan_view *view)
 {
     bool judged = false;
-    for (size_t i = 0; i < view->outlook.card_count; i++)
-        judged = judged || view->outlook.cards[i].room.capacity.known;
+    for (size_t i = 0; i < view->outlook.group_count; i++)
+        judged = judged || view->outlook.groups[i].capacity.known;
     return judged;
 }
 
@@ -237,7 +237,7 @@ size_t plan_view_misfits(const struct plan_view *view)
     size_t misfits = 0;
     for (size_t i = 0; i < view->outlook.point_count; i++) {
         bool fits = true;
-        for (size_t j = 0; j < view->outlook.card_count; j++)
+        for (size_t j = 0; j < view->outlook.group_count; j++)
             fits = fits && outlook_of_point(&view->outlook, i, j)->fits;
         misfits += !fits;
     }

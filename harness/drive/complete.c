@@ -90,7 +90,7 @@ static void rows_of_lost(const struct run_facts *facts, uint64_t rank,
     struct row about = ROW_INIT;
     row_copy(&about, &shard->about);
     row_set_count(&about, COLUMN_rank, rank);
-    placement_to_row(facts->placement, rank, &about);
+    seat_to_row(&facts->placement->seats[rank], &about);
     if (facts->skipped != NULL) {
         verdict.status = STATUS_skipped;
         text_add(&verdict.error, facts->skipped);
@@ -186,9 +186,6 @@ static void add_in_order(const struct prediction *plan, struct row *said, size_t
 static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_rows *rows,
                     struct text *why)
 {
-    const struct placement *placement = facts->placement;
-    const struct plan_room room = {placement->capacity[rank], placement->overhead,
-                                   placement->limit[rank]};
     char *path = facts->skipped != NULL ? NULL : shard_path(facts->run_folder, rank);
     struct shard shard = {.about = ROW_INIT};
     struct prediction plan;
@@ -205,7 +202,8 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     struct text none = TEXT_INIT;
     if (!shard.complete)
         rows_of_lost(facts, rank, &shard, &said, &count);
-    bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases, &room,
+    bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases,
+                                  &facts->placement->seats[rank],
                                   &plan, &none) == 0;
     if (predicted)
         judge_order(&plan, said, &said[count - 1]);

@@ -5,7 +5,7 @@
 #define HIGHWATER_DRIVE_COMPLETE_H
 
 #include "harness/drive/launcher.h"
-#include "harness/drive/placement.h"
+#include "harness/plan/placement.h"
 #include "harness/plan/plan.h"
 
 struct run_facts {

@@ -3,39 +3,40 @@
 #include "harness/base/file.h"
 #include "harness/base/process.h"
 #include "harness/drive/childline.h"
-#include "harness/drive/stand_in.h"
+#include "harness/protocol/rank_setting.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SAMPLE_NS 100000000u /* between two readings of a card */
 
-/* Test builds only: nothing is launched, ranks are stood in for. */
-static bool stands_in(void)
+#ifndef HIGHWATER_TEST_HOOKS
+static bool stand_in_is_asked_for(void)
 {
-#ifdef HIGHWATER_TEST_HOOKS
-    return getenv(STAND_IN_VARIABLE) != NULL;
-#else
     return false;
-#endif
 }
 
-enum placement_outcome driver_check(struct driver *driver, const struct study *study,
-                                    bool measure, struct text *why)
+static int stand_in(const struct run_facts *facts, struct text *why)
+{
+    (void)facts, (void)why;
+    return -1;
+}
+#endif
+
+enum admission driver_check(struct driver *driver, const struct study *study, bool measure,
+                            struct text *why)
 {
     struct driver checked = {.study = study};
-    enum placement_outcome outcome = placement_open(&checked.placement, study, measure, why);
-    if (outcome != PLACEMENT_OK)
-        return outcome;
-    if (!stands_in() && launcher_open(&checked.launcher, study->allow_root, why) != 0) {
+    enum admission admission = admission_open(&checked.placement, study, measure, why);
+    if (admission != ADMISSION_OK)
+        return admission;
+    if (!stand_in_is_asked_for() &&
+        launcher_open(&checked.launcher, study->allow_root, why) != 0) {
         placement_close(&checked.placement);
-        return PLACEMENT_REFUSED;
+        return ADMISSION_REFUSED;
     }
     *driver = checked;
-    return PLACEMENT_OK;
+    return ADMISSION_OK;
 }
 
 int driver_open(struct driver *driver, const char *fallback, struct text *why)
@@ -80,60 +81,25 @@ static void add_rank_words(const struct driver *driver, const struct run_facts *
                                    .fault = fault_of_run(study, facts->run),
                                    .trace = study->trace != TRACE_NEVER,
                                    .stops_others = study->on_rank_failure == RANK_FAILURE_STOP,
-                                   .speaks_phases = true};
-    placement_to_setting(facts->placement, study, &setting);
-    words_add_options(words, rank_options, &setting);
+                                   .speaks_phases = true,
+                                   .ranks = facts->placement->ranks};
+    size_t bytes = (size_t)setting.ranks * sizeof *setting.seats;
+    setting.seats = memcpy(xcalloc(1, bytes), facts->placement->seats, bytes);
+    rank_setting_add_words(&setting, words);
     words_add(words, "--");
     childline_add(words, study, facts->run);
     rank_setting_release(&setting);
-}
-
-/* Not synced: it is of use while the machine is up. */
-static int write_plain(const char *path, const struct text *bytes, struct text *why)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int result = fd < 0 ? -1 : file_write_all(fd, bytes->data, bytes->length, path, why);
-    if (fd >= 0 && close(fd) == 0)
-        return result;
-    text_addf(why, "%s: %s", path, strerror(errno));
-    return -1;
-}
-
-/* The line that repeats this run by hand: its folder in memory may be gone, and is made again
- * and taken away; the one around it belongs to the driver while there is one. */
-static int write_command(const struct driver *driver, const struct launch *launch,
-                         struct text *why)
-{
-    struct words environment = WORDS_INIT, words = WORDS_INIT;
-    struct text line = TEXT_INIT, folder = TEXT_INIT;
-    char *path = xasprintf("%s/command", launch->run_folder);
-    launcher_command(&driver->launcher, launch, &environment, &words);
-    word_quote(launch->live_folder, &folder);
-    text_addf(&line, "(mkdir -p %s && env ", text_string(&folder));
-    words_quote(&environment, &line);
-    text_add_char(&line, ' ');
-    words_quote(&words, &line);
-    text_addf(&line,
-              "; code=$?; rm -rf %s; rmdir \"$(dirname %s)\" 2> /dev/null; exit $code)\n",
-              text_string(&folder), text_string(&folder));
-    int result = write_plain(path, &line, why);
-    words_release(&environment);
-    words_release(&words);
-    text_release(&line);
-    text_release(&folder);
-    free(path);
-    return result;
 }
 
 static int launch_it(const struct driver *driver, const struct launch *launch,
                      const struct run_facts *facts, struct launch_end *end, struct text *reason,
                      struct text *why)
 {
-    if (stands_in()) {
+    if (stand_in_is_asked_for()) {
         *end = (struct launch_end){.started = true};
         return stand_in(facts, why);
     }
-    if (write_command(driver, launch, why) != 0)
+    if (launcher_write_command(&driver->launcher, launch, why) != 0)
         return -1;
     if (launcher_run(&driver->launcher, launch, &driver->watch, end, reason) == 0)
         return 0;

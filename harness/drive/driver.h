@@ -4,6 +4,7 @@
 #ifndef HIGHWATER_DRIVE_DRIVER_H
 #define HIGHWATER_DRIVE_DRIVER_H
 
+#include "harness/drive/admission.h"
 #include "harness/drive/complete.h"
 #include "harness/drive/rundir.h"
 
@@ -16,9 +17,9 @@ struct driver {
     bool watching;
 };
 /* Everything that can be refused before something is created is refused here: root without
- * consent, missing programs, devices. `measure` as in placement_open. */
-enum placement_outcome driver_check(struct driver *driver, const struct study *study,
-                                    bool measure, struct text *why) MUST_CHECK;
+ * consent, missing programs, devices. `measure` as in admission_open. */
+enum admission driver_check(struct driver *driver, const struct study *study, bool measure,
+                            struct text *why) MUST_CHECK;
 /* From here on signals are ours and folders in memory exist; `fallback` as in rundir_open. */
 int driver_open(struct driver *driver, const char *fallback, struct text *why) MUST_CHECK;
 /* After driver_check, whether driver_open was called or not. */
@@ -45,5 +46,10 @@ int driver_skip(struct driver *driver, const struct plan_run *run, const char *r
                 struct run_rows *rows, struct text *why) MUST_CHECK;
 /* Removes the recordings of a run that needs none (trace = on-failure). */
 void driver_drop_traces(const struct driver *driver, const char *run_folder);
+
+#ifdef HIGHWATER_TEST_HOOKS /* tests/stand_in.c: nothing is launched, ranks are stood in for */
+bool stand_in_is_asked_for(void);
+int stand_in(const struct run_facts *facts, struct text *why) MUST_CHECK;
+#endif
 
 #endif

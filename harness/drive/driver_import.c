@@ -13,9 +13,9 @@ static bool is_of(struct shard *shard, const struct run_facts *facts, uint64_t r
     struct row ours = ROW_INIT;
     struct text otherwise = TEXT_INIT;
     bool same = row_count(&shard->rows[shard->count - 1], COLUMN_rank).known;
-    const struct device_list *list = &facts->placement->list;
+    const struct seat *seat = &facts->placement->seats[rank];
     const char *uuid = row_text(&shard->rows[shard->count - 1], COLUMN_device_uuid);
-    if (list->count > 0 && (uuid == NULL || strcmp(uuid, list->devices[rank].uuid) != 0))
+    if (seat_has_card(seat) && (uuid == NULL || strcmp(uuid, seat->card.uuid) != 0))
         same = false; /* of a card that is not this study's any more */
     plan_describe_study(facts->study, &ours);
     row_set_count(&ours, COLUMN_rank, rank);

@@ -42,7 +42,7 @@ static void share(const struct run_facts *facts, uint64_t rank, const struct row
                                           COLUMN_compute_backend,
                                           COLUMN_framework,
                                           COLUMN_framework_version};
-    row_set_reading(all, COLUMN_allocator_limit_bytes, facts->placement->limit[rank]);
+    row_set_reading(all, COLUMN_allocator_limit_bytes, facts->placement->seats[rank].limit);
     for (size_t i = 0; i < sizeof of_rank / sizeof of_rank[0]; i++) {
         struct row one = ROW_INIT;
         one.cell[of_rank[i]] = closing->cell[of_rank[i]]; /* borrowed for the copy */

@@ -5,6 +5,8 @@
 #include "harness/base/capture.h"
 #include "harness/protocol/shard.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -141,6 +143,41 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
 
 /* --- one run
  * ---------------------------------------------------------------------------------- */
+
+/* Not synced: it is of use while the machine is up. */
+static int write_plain(const char *path, const struct text *bytes, struct text *why)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int result = fd < 0 ? -1 : file_write_all(fd, bytes->data, bytes->length, path, why);
+    if (fd >= 0 && close(fd) == 0)
+        return result;
+    text_addf(why, "%s: %s", path, strerror(errno));
+    return -1;
+}
+
+int launcher_write_command(const struct launcher *launcher, const struct launch *launch,
+                           struct text *why)
+{
+    struct words environment = WORDS_INIT, words = WORDS_INIT;
+    struct text line = TEXT_INIT, folder = TEXT_INIT;
+    char *path = xasprintf("%s/command", launch->run_folder);
+    launcher_command(launcher, launch, &environment, &words);
+    word_quote(launch->live_folder, &folder);
+    text_addf(&line, "(mkdir -p %s && env ", text_string(&folder));
+    words_quote(&environment, &line);
+    text_add_char(&line, ' ');
+    words_quote(&words, &line);
+    text_addf(&line,
+              "; code=$?; rm -rf %s; rmdir \"$(dirname %s)\" 2> /dev/null; exit $code)\n",
+              text_string(&folder), text_string(&folder));
+    int result = write_plain(path, &line, why);
+    words_release(&environment);
+    words_release(&words);
+    text_release(&line);
+    text_release(&folder);
+    free(path);
+    return result;
+}
 
 char *launcher_output_path(const char *run_folder)
 {

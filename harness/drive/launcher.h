@@ -8,8 +8,8 @@
 #include "harness/base/argv.h"
 
 struct launcher {
-    bool allow_root;    /* the study's consent */
-    char *mpirun;       /* its path */
+    bool allow_root;     /* the study's consent */
+    char *mpirun;        /* its path */
     char *rank_program;  /* highwater-rank, beside us */
     struct text version; /* first line of mpirun --version */
 };
@@ -28,6 +28,11 @@ struct launch {
 /* Its words, and the variables that it needs: put before it as NAME=value. */
 void launcher_command(const struct launcher *launcher, const struct launch *launch,
                       struct words *environment, struct words *words);
+/* Writes RUN_FOLDER/command, the line that repeats the run by hand: its folder in memory may be
+ * gone, and is made again and taken away; the one around it belongs to the driver while there
+ * is one. */
+int launcher_write_command(const struct launcher *launcher, const struct launch *launch,
+                           struct text *why) MUST_CHECK;
 
 struct launch_end {
     bool started;     /* false: mpirun itself cannot be started, `why` says it */

@@ -187,13 +187,14 @@ int resume_check_devices(const struct placement *all, const struct row *closing,
                   (unsigned long long)placement->ranks);
         return -1;
     }
-    for (size_t i = 0; placement->list.count > 0 && i < ranks; i++) {
+    for (size_t i = 0; i < ranks; i++) {
         const char *was = row_text(&closing[i], COLUMN_device_name);
         struct reading rank = row_count(&closing[i], COLUMN_rank);
         if (was == NULL || !rank.known || rank.value >= placement->ranks)
             continue;
-        const char *is = placement->list.devices[rank.value].name;
-        if (strcmp(was, is) == 0)
+        const struct seat *seat = &placement->seats[rank.value];
+        const char *is = seat->card.name;
+        if (!seat_has_card(seat) || strcmp(was, is) == 0)
             continue;
         text_addf(why, "%s %llu: the rows are of a device %s, there is %s now",
                   place > 0 ? "device" : "rank",

@@ -6,7 +6,7 @@
 #ifndef HIGHWATER_DRIVE_RESUME_H
 #define HIGHWATER_DRIVE_RESUME_H
 
-#include "harness/drive/placement.h"
+#include "harness/plan/placement.h"
 #include "harness/record/results.h"
 
 struct json;

@@ -140,10 +140,8 @@ static int open_probes(struct sweep *sweep, struct text *why)
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++) {
         uint64_t rank = i % placement->ranks;
-        const struct plan_room room = {placement->capacity[rank], placement->overhead,
-                                       placement->limit[rank]};
-        result = plan_guess_boundary(study, &study->boundaries[i / placement->ranks], &room,
-                                     &guesses[i], why);
+        result = plan_guess_boundary(study, &study->boundaries[i / placement->ranks],
+                                     &placement->seats[rank], &guesses[i], why);
     }
     if (result == 0)
         probes_open(&sweep->probes, study, placement->ranks, guesses);
@@ -171,16 +169,14 @@ static enum sweep_outcome open_folder(struct sweep *sweep, struct text *why)
  * be read is refused here. */
 static int check_first(const struct sweep *sweep, struct text *why)
 {
-    const struct placement *placement = &sweep->driver.placement;
+    const struct seat *first = &sweep->driver.placement.seats[0];
     struct prediction prediction;
     struct plan_run run;
     if (sweep->plan.count == 0)
         return 0;
-    const struct plan_room room = {placement->capacity[0], placement->overhead,
-                                   placement->limit[0]};
     const struct study *study = sweep->request->study;
     plan_run_at(&sweep->plan, 0, &run);
-    if (plan_predict(study, &run.point, run.phases, &room, &prediction, why) != 0)
+    if (plan_predict(study, &run.point, run.phases, first, &prediction, why) != 0)
         return -1;
     prediction_release(&prediction);
     return 0;
@@ -274,14 +270,14 @@ enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *w
         outcome = SWEEP_FAILED;
     if (outcome == SWEEP_DONE) {
         switch (driver_check(&sweep.driver, request->study, request->folder != NULL, why)) {
-        case PLACEMENT_OK:
+        case ADMISSION_OK:
             outcome = open_and_run(&sweep, why);
             driver_close(&sweep.driver);
             break;
-        case PLACEMENT_NO_DEVICE:
+        case ADMISSION_NO_DEVICE:
             outcome = SWEEP_NO_DEVICE;
             break;
-        case PLACEMENT_REFUSED:
+        case ADMISSION_REFUSED:
             outcome = SWEEP_FAILED;
             break;
         }

@@ -212,7 +212,7 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
 static enum sweep_outcome run_one(struct sweep *sweep, const struct plan_run *run,
                                   struct text *why)
 {
-    if (placement_check(&sweep->driver.placement, why) != 0) {
+    if (admission_check(&sweep->driver.placement, why) != 0) {
         note_end(sweep, "device lost:", why);
         return SWEEP_DEVICE_LOST;
     }
@@ -360,12 +360,12 @@ static int note_rooms(struct sweep *sweep, struct text *why)
     const struct placement *placement = &sweep->driver.placement;
     struct text rooms = TEXT_INIT;
     for (uint64_t rank = 0; rank < placement->ranks; rank++)
-        if (placement->capacity[rank].known)
+        if (placement->seats[rank].capacity.known)
             text_addf(&rooms, "%s%llu bytes on rank %llu", rooms.length > 0 ? ", " : "",
-                      (unsigned long long)placement->capacity[rank].value,
+                      (unsigned long long)placement->seats[rank].capacity.value,
                       (unsigned long long)rank);
     text_addf(&rooms, ", %llu of them for context and libraries",
-              (unsigned long long)placement->overhead);
+              (unsigned long long)placement->seats[0].overhead);
     int result = note(sweep, why, "predictions are for", text_string(&rooms));
     text_release(&rooms);
     return result;

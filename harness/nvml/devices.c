@@ -161,25 +161,20 @@ static bool are_alike(const struct nvml_device *all, size_t count)
     return true;
 }
 
-static void hand_over(const struct choice *choice, struct device_list *list)
+static struct nvml_device *devices_of(const struct choice *choice)
 {
-    list->count = choice->count;
-    list->devices = xcalloc(choice->count, sizeof *list->devices);
-    list->shared = xcalloc(choice->count, sizeof *list->shared);
-    for (size_t i = 0; i < choice->count; i++) {
-        list->devices[i] = choice->all[choice->at[i]];
-        for (size_t j = 0; j < choice->count; j++)
-            if (j != i && choice->at[j] == choice->at[i])
-                list->shared[i] = true;
-    }
+    struct nvml_device *devices = xcalloc(choice->count, sizeof *devices);
+    for (size_t i = 0; i < choice->count; i++)
+        devices[i] = choice->all[choice->at[i]];
+    return devices;
 }
 
 int devices_choose(const struct nvml_device *all, size_t all_count, const char *visible,
-                   const char *order, const char *wanted, struct device_list *list,
-                   struct text *why)
+                   const char *order, const char *wanted, struct nvml_device **chosen,
+                   size_t *count, struct text *why)
 {
     struct choice seen = {.all = all, .all_count = all_count};
-    struct choice chosen = {.all = all, .all_count = all_count};
+    struct choice listed = {.all = all, .all_count = all_count};
     bool numbers = false, everything = strcmp(wanted, "all") == 0;
     int result = -1;
     if (visible == NULL)
@@ -191,7 +186,7 @@ int devices_choose(const struct nvml_device *all, size_t all_count, const char *
     else if (seen.count == 0)
         text_addf(why, "no device is visible: CUDA_VISIBLE_DEVICES is \"%s\"",
                   visible != NULL ? visible : "");
-    else if (everything || choose_wanted(&chosen, &seen, wanted, &numbers, why) == 0)
+    else if (everything || choose_wanted(&listed, &seen, wanted, &numbers, why) == 0)
         result = 0;
     if (result == 0 && numbers && order != NULL && strcmp(order, "FASTEST_FIRST") == 0 &&
         !are_alike(all, all_count)) {
@@ -199,18 +194,27 @@ int devices_choose(const struct nvml_device *all, size_t all_count, const char *
                       "numbers mean nothing outside CUDA: use UUIDs or PCI_BUS_ID");
         result = -1;
     }
-    if (result == 0)
-        hand_over(everything ? &seen : &chosen, list);
+    if (result == 0) {
+        const struct choice *made = everything ? &seen : &listed;
+        *chosen = devices_of(made);
+        *count = made->count;
+    }
     free(seen.at);
-    free(chosen.at);
+    free(listed.at);
     return result;
 }
 
-void device_list_release(struct device_list *list)
+int devices_find(struct nvml *nvml, const char *wanted, struct nvml_device **chosen,
+                 size_t *count, struct text *why)
 {
-    free(list->devices);
-    free(list->shared);
-    *list = (struct device_list){.devices = NULL};
+    struct nvml_device *all = NULL;
+    size_t all_count = 0;
+    if (nvml_devices(nvml, &all, &all_count, why) != 0)
+        return -1;
+    int result = devices_choose(all, all_count, getenv("CUDA_VISIBLE_DEVICES"),
+                                getenv("CUDA_DEVICE_ORDER"), wanted, chosen, count, why);
+    free(all);
+    return result;
 }
 
 void device_to_row(const struct nvml_device *device, struct row *row)

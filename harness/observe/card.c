@@ -22,12 +22,16 @@ static bool in_first_pid_namespace(void)
     return strcmp(link, "pid:[4026531836]") == 0;
 }
 
-int card_open(struct card *card, const char *uuid, bool shared, struct text *why)
+int card_open(struct card *card, const struct seat *seat, struct text *why)
 {
-    struct card opened = {.shared = shared, .trusts_pids = in_first_pid_namespace()};
+    if (!seat_has_card(seat)) {
+        *card = (struct card){.nvml = NULL};
+        return 0;
+    }
+    struct card opened = {.shared = seat->shared, .trusts_pids = in_first_pid_namespace()};
     if (nvml_open(&opened.nvml, why) != 0)
         return -1;
-    if (nvml_by_uuid(opened.nvml, uuid, &opened.device, why) != 0) {
+    if (nvml_by_uuid(opened.nvml, seat->card.uuid, &opened.device, why) != 0) {
         nvml_close(opened.nvml);
         return -1;
     }

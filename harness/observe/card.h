@@ -5,7 +5,7 @@
 #define HIGHWATER_OBSERVE_CARD_H
 
 #include "harness/observe/child.h"
-#include "harness/nvml/nvml.h"
+#include "harness/nvml/seat.h"
 #include "harness/base/watch.h"
 #include "harness/record/row.h"
 
@@ -20,8 +20,8 @@ struct card {
     struct reading foreign_before, foreign_after, used_after;
 };
 
-/* -1: no driver, or no such device (*lost is set when it was there and is gone). */
-int card_open(struct card *card, const char *uuid, bool shared, struct text *why) MUST_CHECK;
+/* The card of a seat. -1: no driver, or no such device. */
+int card_open(struct card *card, const struct seat *seat, struct text *why) MUST_CHECK;
 void card_close(struct card *card);
 
 /* Bytes by which use may move without anybody having done something. */

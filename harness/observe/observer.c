@@ -39,38 +39,28 @@ int observer_start(struct observer *observer, struct text *why)
     return line_append(observer->shard, "start", &observer->about, why);
 }
 
-/* The words of a driver's list say whether there is a card to watch. */
-static int open_card(struct observer *observer)
+static const struct seat *seat_of(const struct observer *observer)
 {
-    const struct rank_setting *setting = observer->setting;
-    char *uuid = rank_entry(setting->devices, observer->rank);
-    char *shared = rank_entry(setting->shared, observer->rank);
-    int result = 0;
-    if (uuid != NULL)
-        result = card_open(&observer->card, uuid, shared != NULL, &observer->refusal);
-    free(uuid);
-    free(shared);
-    return result;
+    return &observer->setting->seats[observer->rank];
 }
 
 int observer_prepare(struct observer *observer, struct text *why)
 {
     const struct rank_setting *setting = observer->setting;
+    const struct seat *seat = seat_of(observer);
     unlink(observer->live); /* a command pasted again finds the old page */
     unlink(observer->phases);
     if (observer->trace != NULL)
         shard_drop_trace(setting->run_folder, observer->rank);
     if (live_create(observer->live, why) != 0)
         return -1;
-    if (*setting->devices == '\0') /* with a card it is a limit */
-        row_set_reading(&observer->about, COLUMN_device_capacity_bytes,
-                        rank_bytes(setting->capacities, observer->rank));
+    if (!seat_has_card(seat)) /* that of a card is its child's to say */
+        row_set_reading(&observer->about, COLUMN_device_capacity_bytes, seat->capacity);
     observer->state = CARD_LOST;
-    if (open_card(observer) != 0)
+    if (card_open(&observer->card, seat, &observer->refusal) != 0)
         return 0;
-    observer->state =
-        card_settle(&observer->card, rank_bytes(setting->baselines, observer->rank),
-                    setting->settle, observer->watch, &observer->refusal);
+    observer->state = card_settle(&observer->card, seat->baseline, setting->settle,
+                                  observer->watch, &observer->refusal);
     card_to_row(&observer->card, &observer->about);
     return observer->state == CARD_INTERRUPTED ? 1 : 0;
 }
@@ -80,38 +70,23 @@ int observer_prepare(struct observer *observer, struct text *why)
 
 static void add_words_of_rank(const struct observer *observer, struct words *words)
 {
-    const struct rank_setting *setting = observer->setting;
-    struct reading capacity = rank_bytes(setting->capacities, observer->rank);
-    char *fault = rank_fault(setting->fault, observer->rank);
-    char *uuid = rank_entry(setting->devices, observer->rank);
+    char *fault = rank_fault(observer->setting->fault, observer->rank);
     words_add(words, observer->program);
     for (char *const *word = observer->child + 1; *word != NULL; word++)
         words_add(words, *word);
-    if (capacity.known)
-        words_addf(words, "--capacity=%llu", (unsigned long long)capacity.value);
-    if (setting->overhead > 0)
-        words_addf(words, "--overhead=%llu", (unsigned long long)setting->overhead);
+    seat_add_words(seat_of(observer), words);
     if (fault != NULL)
         words_addf(words, "--fault=%s", fault);
-    if (uuid != NULL)
-        words_addf(words, "--expect-uuid=%s", uuid);
     if (observer->trace != NULL)
         words_addf(words, "--trace=%s", observer->trace);
     free(fault);
-    free(uuid);
 }
 
 static void add_environment(const struct observer *observer, struct words *environment)
 {
-    char *uuid = rank_entry(observer->setting->devices, observer->rank);
     words_addf(environment, "%s=%s", PHASES_VARIABLE, observer->phases);
     words_addf(environment, "%s=%s", LIVE_VARIABLE, observer->live);
-    if (uuid != NULL) {
-        words_addf(environment, "CUDA_VISIBLE_DEVICES=%s", uuid);
-        if (getenv("CUDA_DEVICE_ORDER") == NULL)
-            words_add(environment, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
-    }
-    free(uuid);
+    seat_add_environment(seat_of(observer), environment);
 }
 
 static int start_child(const struct observer *observer, struct child *child, struct text *why)

@@ -96,10 +96,10 @@ static void add_phase(struct point_outlook *one, const struct row *row)
 }
 
 static int look_at(const struct study *study, const struct plan_run *run,
-                   const struct card *card, struct point_outlook *one, struct text *why)
+                   const struct seat_group *group, struct point_outlook *one, struct text *why)
 {
     struct prediction prediction;
-    if (plan_predict(study, &run->point, run->phases, &card->room, &prediction, why) != 0)
+    if (plan_predict(study, &run->point, run->phases, &group->seat, &prediction, why) != 0)
         return -1;
     one->phases = xcalloc(prediction.count + 1, sizeof *one->phases);
     for (size_t i = 0; i < prediction.count; i++)
@@ -110,29 +110,122 @@ static int look_at(const struct study *study, const struct plan_run *run,
     return 0;
 }
 
+/* --- the seats -------------------------------------------------------------------------- */
+
+/* Where a capacity comes from. */
+enum basis { BASIS_GIVEN, BASIS_CONFIGURED, BASIS_CARD, BASIS_NONE };
+static const char *const basis_words[] = {
+    [BASIS_GIVEN] = "given with --capacity instead of each rank's own",
+    [BASIS_CONFIGURED] = "configured in the study",
+    [BASIS_CARD] =
+        "NVML's total less its reserve, less 1 GiB assumed for context and libraries",
+    [BASIS_NONE] = "there is no device to ask: whether a point fits is not judged "
+                   "(--capacity names one)",
+};
+
+static void add_rank_to(struct seat_group *group, uint64_t rank)
+{
+    const char *ranks = group->ranks;
+    bool first = text_starts_with(ranks, "rank ");
+    char *longer =
+        xasprintf("%s%s, %" PRIu64, first ? "ranks " : "", ranks + (first ? 5 : 0), rank);
+    free(group->ranks);
+    group->ranks = longer;
+}
+
+static void add_seat(struct outlook *outlook, uint64_t rank, const struct seat *seat,
+                     enum basis basis)
+{
+    for (size_t i = 0; i < outlook->group_count; i++) {
+        struct seat_group *group = &outlook->groups[i];
+        if (!reading_same(group->seat.capacity, seat->capacity) ||
+            !reading_same(group->seat.limit, seat->limit))
+            continue;
+        outlook->group_of_rank[rank] = i;
+        add_rank_to(group, rank);
+        return;
+    }
+    outlook->group_of_rank[rank] = outlook->group_count;
+    outlook->groups[outlook->group_count++] = (struct seat_group){
+        .ranks = xasprintf("rank %" PRIu64, rank),
+        .seat = *seat,
+        .capacity = basis == BASIS_CARD ? seat_usable(seat) : seat->capacity,
+        .basis = basis_words[basis]};
+}
+
+static void group_seats(struct outlook *outlook, const struct placement *placement,
+                        enum basis basis)
+{
+    size_t ranks = (size_t)placement->ranks;
+    outlook->ranks = placement->ranks;
+    outlook->groups = xcalloc(ranks, sizeof *outlook->groups);
+    outlook->group_of_rank = xcalloc(ranks, sizeof *outlook->group_of_rank);
+    for (uint64_t rank = 0; rank < placement->ranks; rank++)
+        add_seat(outlook, rank, &placement->seats[rank], basis);
+}
+
+/* A card that does not answer has no capacity; without a driver there is no card. */
+static int place_on_cards(const struct study *study, struct placement *placement,
+                          enum basis *basis, struct text *why)
+{
+    struct nvml *nvml;
+    struct text ignored = TEXT_INIT;
+    uint64_t ranks = placement_ranks(study);
+    int result = 0;
+    if (nvml_open(&nvml, &ignored) != 0) {
+        *basis = BASIS_NONE;
+        placement_configure(placement, study,
+                            ranks > study->capacities ? ranks : study->capacities);
+    } else if ((result = placement_on_cards(placement, study, nvml, why)) == 0) {
+        *basis = BASIS_CARD;
+        placement_cut(placement, study,
+                      study->ranks.known ? study->ranks.value : placement->ranks);
+        for (uint64_t rank = 0; rank < placement->ranks; rank++)
+            if (seat_look(&placement->seats[rank], placement->nvml, &ignored) != 0)
+                placement->seats[rank].capacity = reading_missing();
+    }
+    text_release(&ignored);
+    return result;
+}
+
 int outlook_open(const struct study *study, struct reading capacity, struct outlook *outlook,
                  struct text *why)
 {
-    struct outlook opened = {.cards = NULL};
-    if (cards_find(study, capacity, &opened, why) != 0)
-        return -1;
+    struct outlook opened = {.groups = NULL};
+    struct placement placement;
+    enum basis basis = capacity.known ? BASIS_GIVEN : BASIS_CONFIGURED;
+    if (study->backend == BACKEND_CUDA && !capacity.known) {
+        if (place_on_cards(study, &placement, &basis, why) != 0)
+            return -1;
+    } else {
+        placement_configure(&placement, study, placement_ranks(study));
+    }
+    for (uint64_t rank = 0; capacity.known && rank < placement.ranks; rank++)
+        placement.seats[rank].capacity = capacity;
+    opened.ranks_unknown =
+        (basis == BASIS_GIVEN || basis == BASIS_NONE) && !study_ranks(study).known;
+    group_seats(&opened, &placement, basis);
+    placement_close(&placement);
     *outlook = opened;
     return 0;
 }
 
+/* --- the points and boundaries ---------------------------------------------------------- */
+
 /* The guess is the first value when none fits: that one is looked at itself. */
 static int look_for(const struct study *study, const struct study_boundary *boundary,
-                    const struct card *card, struct boundary_outlook *found, struct text *why)
+                    const struct seat_group *group, struct boundary_outlook *found,
+                    struct text *why)
 {
     struct plan_run first;
     struct prediction prediction;
     int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
-    if (plan_guess_boundary(study, boundary, &card->room, &found->last_fit, why) != 0)
+    if (plan_guess_boundary(study, boundary, &group->seat, &found->last_fit, why) != 0)
         return -1;
     if (!found->last_fit.known || found->last_fit.value != boundary->from)
         return 0;
     plan_probe(study, boundary, boundary->from, 1, phases, 0, &first);
-    if (plan_predict(study, &first.point, phases, &card->room, &prediction, why) != 0)
+    if (plan_predict(study, &first.point, phases, &group->seat, &prediction, why) != 0)
         return -1;
     found->none = !prediction.fits;
     if (found->none)
@@ -144,10 +237,10 @@ static int look_for(const struct study *study, const struct study_boundary *boun
 static int look_for_boundaries(const struct study *study, struct outlook *outlook,
                                struct text *why)
 {
-    size_t cards = outlook->card_count, count = study->boundary_count * cards;
+    size_t groups = outlook->group_count, count = study->boundary_count * groups;
     outlook->boundaries = xcalloc(count + 1, sizeof *outlook->boundaries);
     for (size_t i = 0; i < count; i++)
-        if (look_for(study, &study->boundaries[i / cards], &outlook->cards[i % cards],
+        if (look_for(study, &study->boundaries[i / groups], &outlook->groups[i % groups],
                      &outlook->boundaries[i], why) != 0)
             return -1;
     return 0;
@@ -168,44 +261,44 @@ int outlook_make(const struct study *study, const struct plan *plan, struct outl
 {
     struct plan_run run;
     find_points(plan, outlook);
-    size_t count = outlook->point_count * outlook->card_count;
+    size_t count = outlook->point_count * outlook->group_count;
     outlook->outlooks = xcalloc(count + 1, sizeof *outlook->outlooks);
     for (size_t i = 0; i < count; i++) {
-        const struct card *card = &outlook->cards[i % outlook->card_count];
-        plan_run_at(plan, outlook->points[i / outlook->card_count], &run);
-        if (look_at(study, &run, card, &outlook->outlooks[i], why) != 0)
+        const struct seat_group *group = &outlook->groups[i % outlook->group_count];
+        plan_run_at(plan, outlook->points[i / outlook->group_count], &run);
+        if (look_at(study, &run, group, &outlook->outlooks[i], why) != 0)
             return -1;
     }
     double duration = 0;
     for (size_t i = 0; i < plan->count; i++) {
-        size_t card, end;
+        size_t group, end;
         plan_run_at(plan, i, &run);
-        outlook_cards_of(outlook, &run, &card, &end);
+        outlook_groups_of(outlook, &run, &group, &end);
         const struct point_outlook *one =
-            outlook_of_point(outlook, outlook->point_of_run[i], card);
+            outlook_of_point(outlook, outlook->point_of_run[i], group);
         duration += duration_assumed_ns(study, &run, one->fits, one->allocated_peak);
     }
     outlook->duration_ns = duration < 0x1p64 ? (uint64_t)duration : UINT64_MAX;
     return look_for_boundaries(study, outlook, why);
 }
 
-void outlook_cards_of(const struct outlook *outlook, const struct plan_run *run, size_t *first,
-                      size_t *end)
+void outlook_groups_of(const struct outlook *outlook, const struct plan_run *run, size_t *first,
+                       size_t *end)
 {
     bool alone = run != NULL && run->place > 0;
-    *first = alone ? outlook->card_of_rank[run->place - 1] : 0;
-    *end = alone ? *first + 1 : outlook->card_count;
+    *first = alone ? outlook->group_of_rank[run->place - 1] : 0;
+    *end = alone ? *first + 1 : outlook->group_count;
 }
 
 const struct point_outlook *outlook_of_point(const struct outlook *outlook, size_t point,
-                                             size_t card)
+                                             size_t group)
 {
-    return &outlook->outlooks[point * outlook->card_count + card];
+    return &outlook->outlooks[point * outlook->group_count + group];
 }
 
 void outlook_release(struct outlook *outlook)
 {
-    size_t count = outlook->point_count * outlook->card_count;
+    size_t count = outlook->point_count * outlook->group_count;
     for (size_t i = 0; outlook->outlooks != NULL && i < count; i++) {
         struct point_outlook *one = &outlook->outlooks[i];
         for (size_t j = 0; j < one->phase_count; j++) {
@@ -219,6 +312,8 @@ void outlook_release(struct outlook *outlook)
     free(outlook->boundaries);
     free(outlook->points);
     free(outlook->point_of_run);
-    free(outlook->card_of_rank);
-    cards_release(outlook->cards, outlook->card_count);
+    free(outlook->group_of_rank);
+    for (size_t i = 0; i < outlook->group_count; i++)
+        free(outlook->groups[i].ranks);
+    free(outlook->groups);
 }

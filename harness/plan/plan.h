@@ -10,6 +10,7 @@
 #ifndef HIGHWATER_PLAN_PLAN_H
 #define HIGHWATER_PLAN_PLAN_H
 
+#include "harness/nvml/seat.h"
 #include "harness/study/study.h"
 
 enum plan_role { ROLE_SWEEP, ROLE_BOUNDARY, ROLE_INPUT };
@@ -54,16 +55,10 @@ bool plan_run_named(const struct study *study, const char *name,
 /* The place of a run's device, told from its name, from 1; 0: none, a run of all. */
 uint64_t plan_place(const char *name);
 
-/* The room that a prediction has. */
-struct plan_room {
-    struct reading capacity; /* of the device; missing: endless */
-    uint64_t overhead;       /* of it, taken by context and libraries */
-    struct reading limit;    /* on the allocator; missing: none */
-};
 /* The phases of a run with their predicted counters (rows as a child would report them: phase,
  * pass, repeat, status, counters), under PHASES_SPLIT or PHASES_WHOLE. A phase that would not
  * fit has status oom, the request that was refused and what was free; the following ones are
- * not_reached and have no counters. */
+ * not_reached and have no counters. Of the seat capacity, overhead and limit count. */
 struct prediction {
     struct row *rows;
     size_t count;
@@ -71,14 +66,14 @@ struct prediction {
     struct text failed_phase; /* "" when it fits */
 };
 int plan_predict(const struct study *study, const struct point *point, int phases,
-                 const struct plan_room *room, struct prediction *prediction,
+                 const struct seat *seat, struct prediction *prediction,
                  struct text *why) MUST_CHECK;
 void prediction_release(struct prediction *prediction);
 
 /* The largest value of a boundary that is predicted to fit, or its first when none is; missing
  * when the capacity is. Larger points are taken not to fit where smaller ones do not. */
 int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
-                        const struct plan_room *room, struct reading *guess,
+                        const struct seat *seat, struct reading *guess,
                         struct text *why) MUST_CHECK;
 
 /* The cells of group "what", dimensions, settings and identity that are decided before a run:

@@ -43,7 +43,7 @@ static void collect(void *user, const char *verb, const struct row *line)
 }
 
 static enum status run_simulated(const struct study *study, const struct point *point,
-                                 int phases, const struct plan_room *room,
+                                 int phases, const struct seat *seat,
                                  struct collector *collector)
 {
     struct workload_setting setting = {
@@ -57,11 +57,11 @@ static enum status run_simulated(const struct study *study, const struct point *
         .empty_cache = study->empty_cache,
         .options = study->options,
         .memory = {
-            .device = {.capacity = room->capacity.known ? room->capacity : reading_of(ENDLESS),
-                       .overhead = room->overhead},
+            .device = {.capacity = seat->capacity.known ? seat->capacity : reading_of(ENDLESS),
+                       .overhead = seat->overhead},
             .allocator = study->allocator,
             .allocator_setting = study->allocator_setting}};
-    setting.memory.allocator_setting.limit = room->limit;
+    setting.memory.allocator_setting.limit = seat->limit;
     const struct phase_listener listener = {.line = collect, .user = collector};
     return workload_run(&setting, backend_find("simulated"), NULL, &listener);
 }
@@ -91,7 +91,7 @@ static void add_not_reached(const struct study *study, const struct point *point
     static const enum column kept[] = {COLUMN_phase, COLUMN_pass};
     struct collector all = {NULL, 0, 0};
     struct point small = smallest(study, point);
-    run_simulated(study, &small, phases, &(struct plan_room){.overhead = 0}, &all);
+    run_simulated(study, &small, phases, &(struct seat){.overhead = 0}, &all);
     for (size_t i = collector->count; i < all.count; i++) {
         struct row *row = add_row(collector);
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
@@ -116,11 +116,11 @@ static void forget_device(struct collector *collector)
 }
 
 int plan_predict(const struct study *study, const struct point *point, int phases,
-                 const struct plan_room *room, struct prediction *prediction, struct text *why)
+                 const struct seat *seat, struct prediction *prediction, struct text *why)
 {
     struct collector collector = {NULL, 0, 0};
     struct prediction result = {.failed_phase = TEXT_INIT};
-    enum status status = run_simulated(study, point, phases, room, &collector);
+    enum status status = run_simulated(study, point, phases, seat, &collector);
     const struct row *last = collector.count ? &collector.rows[collector.count - 1] : NULL;
     result.fits = status == STATUS_ok;
     if (!result.fits && last && row_text(last, COLUMN_phase))
@@ -132,7 +132,7 @@ int plan_predict(const struct study *study, const struct point *point, int phase
     } else if (!result.fits) {
         add_not_reached(study, point, phases, &collector);
     }
-    if (!room->capacity.known)
+    if (!seat->capacity.known)
         forget_device(&collector);
     result.rows = collector.rows;
     result.count = collector.count;
@@ -154,14 +154,14 @@ void prediction_release(struct prediction *prediction)
 }
 
 static int fits_at(const struct study *study, const struct study_boundary *boundary,
-                   uint64_t value, const struct plan_room *room, bool *fits, struct text *why)
+                   uint64_t value, const struct seat *seat, bool *fits, struct text *why)
 {
     int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
     struct point point = study->point;
     struct prediction prediction;
     point.value[boundary->dimension] = reading_of(value);
     if ((study->workload->check && study->workload->check(&point, study->options, why) != 0) ||
-        plan_predict(study, &point, phases, room, &prediction, why) != 0)
+        plan_predict(study, &point, phases, seat, &prediction, why) != 0)
         return -1;
     *fits = prediction.fits;
     prediction_release(&prediction);
@@ -169,9 +169,9 @@ static int fits_at(const struct study *study, const struct study_boundary *bound
 }
 
 int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
-                        const struct plan_room *room, struct reading *guess, struct text *why)
+                        const struct seat *seat, struct reading *guess, struct text *why)
 {
-    if (!room->capacity.known) {
+    if (!seat->capacity.known) {
         *guess = reading_missing();
         return 0;
     }
@@ -180,7 +180,7 @@ int plan_guess_boundary(const struct study *study, const struct study_boundary *
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
         bool fits;
-        if (fits_at(study, boundary, boundary->from + middle * boundary->step, room, &fits,
+        if (fits_at(study, boundary, boundary->from + middle * boundary->step, seat, &fits,
                     why) != 0)
             return -1;
         *(fits ? &low : &high) = middle;

@@ -291,7 +291,7 @@ static void a_cycle_is_predicted(void **state)
                      "backend=simulated\ncapacity=1GiB\n[point]\nwidth=512\n[input a]\n");
     assert_int_equal(study_parse("F", &bytes, NULL, 0, &study, &why), 0);
     for (size_t i = 0; i < 3; i++) {
-        const struct plan_room room = {.capacity = reading_of(cases[i].mib << 20)};
+        const struct seat room = {.capacity = reading_of(cases[i].mib << 20)};
         struct prediction plan;
         assert_int_equal(plan_predict(&study, &study.point, PHASES_WHOLE, &room, &plan, &why),
                          0);

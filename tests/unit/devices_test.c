@@ -1,9 +1,11 @@
 #include "harness/nvml/devices.h"
+#include "harness/nvml/seat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -30,23 +32,33 @@ struct question {
     const char *visible, *order, *wanted;
 };
 
+static void add_uuids(const struct nvml_device *chosen, size_t count, struct text *answer)
+{
+    struct seat seats[8] = {{.shared = false}};
+    assert_in_range(count, 1, 8);
+    for (size_t i = 0; i < count; i++)
+        seats[i].card = chosen[i];
+    seats_mark_shared(seats, count);
+    for (size_t i = 0; i < count; i++)
+        text_addf(answer, "%s%s%s", i > 0 ? " " : "", seats[i].card.uuid,
+                  seats[i].shared ? "*" : "");
+}
+
 /* The UUIDs chosen, with * behind shared ones, or "refused: " and the reason. */
 static void ask(const struct question *question, struct text *answer)
 {
-    struct device_list list;
+    struct nvml_device *chosen = NULL;
+    size_t count = 0;
     struct text why = TEXT_INIT;
     text_clear(answer);
     if (devices_choose(question->all, question->count, question->visible, question->order,
-                       question->wanted, &list, &why) != 0) {
+                       question->wanted, &chosen, &count, &why) != 0) {
         assert_true(why.length > 0);
         text_addf(answer, "refused: %s", text_string(&why));
     } else {
-        assert_true(list.count > 0);
-        for (size_t i = 0; i < list.count; i++)
-            text_addf(answer, "%s%s%s", i > 0 ? " " : "", list.devices[i].uuid,
-                      list.shared[i] ? "*" : "");
-        device_list_release(&list);
+        add_uuids(chosen, count, answer);
     }
+    free(chosen);
     text_release(&why);
 }
 

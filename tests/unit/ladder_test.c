@@ -88,7 +88,7 @@ static void read_study(struct study *study)
 }
 
 static struct workload_setting setting_of_study(const struct study *study,
-                                                const struct plan_room *room)
+                                                const struct seat *room)
 {
     struct workload_setting setting = {.workload = study->workload,
                                        .point = study->point,
@@ -103,7 +103,7 @@ static struct workload_setting setting_of_study(const struct study *study,
     return setting;
 }
 
-static void predict(const struct study *study, const struct plan_room *room,
+static void predict(const struct study *study, const struct seat *room,
                     struct prediction *prediction)
 {
     struct text why = TEXT_INIT;
@@ -122,7 +122,7 @@ static void plan_and_child_climb_alike(void **state)
     for (int i = 0; i < 4; i++) {
         bool by_limit = i % 2, fits = i < 2;
         struct reading room_bytes = reading_of((fits ? 116 : 112) * MIB);
-        const struct plan_room room = {.capacity = by_limit ? reading_of((uint64_t)1 << 40)
+        const struct seat room = {.capacity = by_limit ? reading_of((uint64_t)1 << 40)
                                                             : room_bytes,
                                        .limit = by_limit ? room_bytes : reading_missing()};
         const struct workload_setting setting = setting_of_study(&study, &room);
@@ -250,7 +250,7 @@ static void recordings_climb_again(void **state)
     for (uint64_t mib = 108; mib <= 150; mib += 2)
         for (int by_limit = 0; by_limit < 2; by_limit++) {
             struct reading bytes = reading_of(mib * MIB);
-            const struct plan_room room = {.capacity =
+            const struct seat room = {.capacity =
                                                by_limit ? reading_of((uint64_t)1 << 40) : bytes,
                                            .limit = by_limit ? bytes : reading_missing()};
             struct workload_setting setting = setting_of_study(&study, &room);

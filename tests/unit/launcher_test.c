@@ -51,70 +51,86 @@ static void words_survive_a_shell(void **state)
 static void settings_of_a_rank_go_there_and_back(void **state)
 {
     (void)state;
-    struct rank_setting sent = {.run_folder = xstrdup("/r"),
-                                .live_folder = xstrdup("/l"),
-                                .ranks = 3,
-                                .timeout = 1500000000,
-                                .settle = 0,
-                                .sample = 100000000,
-                                .backend = 1,
-                                .devices = xstrdup("GPU-a,GPU-b"),
-                                .shared = xstrdup(",yes"),
-                                .baselines = xstrdup("5,"),
-                                .capacities = xstrdup(""),
-                                .overhead = 77,
-                                .fault = xstrdup("inputs:kill:1"),
-                                .speaks_phases = true};
+    struct seat seats[3] = {
+        {.card.uuid = "GPU-a", .baseline = reading_of(5), .overhead = 77, .shared = true},
+        {.capacity = reading_of(0), .limit = reading_of(6)},
+        {.shared = false}};
+    const struct rank_setting sent = {.run_folder = (char[]){"/r"},
+                                      .live_folder = (char[]){"/l"},
+                                      .timeout = 1500000000,
+                                      .settle = 0,
+                                      .sample = 100000000,
+                                      .backend = 1,
+                                      .fault = (char[]){"inputs:kill:1"},
+                                      .speaks_phases = true,
+                                      .seats = seats,
+                                      .ranks = 3};
     struct rank_setting got;
     struct words words = WORDS_INIT;
     struct text why = TEXT_INIT;
     int child = 0;
     words_add(&words, "highwater-rank");
-    words_add_options(&words, rank_options, &sent);
+    rank_setting_add_words(&sent, &words);
+    assert_has(&words,
+               " --seat=uuid=GPU-a,overhead=77,baseline=5,shared=yes --seat=capacity=0,limit=6 "
+               "--seat=",
+               true);
     words_add(&words, "--");
     words_add(&words, "highwater-workload");
     words_add(&words, "--run-folder=/not-ours");
+    words_add(&words, "--seat=limit=1");
     assert_int_equal(rank_setting_read((int)words.count, words.word, &got, &child, &why), 0);
     assert_string_equal(words.word[child], "highwater-workload");
     assert_string_equal(got.run_folder, "/r");
     assert_int_equal(got.timeout, 1500000000);
     assert_int_equal(got.settle, 0);
     assert_int_equal(got.backend, 1);
-    assert_int_equal(got.overhead, 77);
-    assert_string_equal(got.shared, ",yes");
     assert_true(got.speaks_phases);
+    assert_int_equal(got.ranks, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_memory_equal(&got.seats[i], &seats[i], sizeof seats[i]);
     rank_setting_release(&got);
-    char *bad[] = {"rank", "--run-folder=/r", "--live-folder=/l", "--backend=host", NULL};
-    assert_int_equal(rank_setting_read(4, bad, &got, &child, &why), -1); /* no child */
-    bad[1] = "--no-such=1";
-    assert_int_equal(rank_setting_read(4, bad, &got, &child, &why), -1);
-    rank_setting_release(&sent);
     words_release(&words);
     text_release(&why);
 }
 
-static void assert_entry(const char *list, uint64_t rank, const char *wanted)
-{
-    char *entry = rank_entry(list, rank);
-    if (wanted == NULL)
-        assert_null(entry);
-    else
-        assert_string_equal(entry, wanted);
-    free(entry);
-}
-
-static void lists_have_an_entry_for_each_rank(void **state)
+/* Each lacks what the first has, or has what nothing reads. */
+static void a_rank_refuses_other_settings(void **state)
 {
     (void)state;
-    assert_entry("GPU-a,GPU-b", 1, "GPU-b");
-    assert_entry(",yes", 0, NULL);
-    assert_entry(",yes", 1, "yes");
-    assert_entry("a", 1, NULL);
-    assert_entry("", 0, NULL);
-    assert_entry(NULL, 0, NULL);
-    assert_true(rank_bytes("5,", 0).known && rank_bytes("5,", 0).value == 5);
-    assert_false(rank_bytes("5,", 1).known);
-    assert_false(rank_bytes("x", 0).known);
+    static const char *const lines[][4] = {
+        {"--live-folder=/l", "--seat=", "--", "child"},
+        {"--run-folder=/r", "--live-folder=/l", "--seat=", "--"},
+        {"--run-folder=/r", "--live-folder=/l", "--", "child"},
+        {"--run-folder=/r", "--live-folder=/l", "--seat=uuid", "child"},
+        {"--run-folder=/r", "--live-folder=/l", "--seat=size=5", "child"},
+        {"--run-folder=/r", "--live-folder=/l", "--seat=limit=5,,", "child"},
+        {"--run-folder=/r", "--live-folder=/l", "--seat=capacity=x", "child"},
+        {"--no-such=1", "--live-folder=/l", "--seat=", "child"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct words words = WORDS_INIT;
+        struct text why = TEXT_INIT;
+        struct rank_setting got;
+        int child = 0;
+        words_add(&words, "highwater-rank");
+        for (size_t k = 0; k < 4; k++)
+            words_add(&words, lines[i][k]);
+        if (i >= 3) {
+            words_add(&words, "--");
+            words_add(&words, "child");
+        }
+        if (rank_setting_read((int)words.count, words.word, &got, &child, &why) == 0)
+            fail_msg("line %zu was taken", i);
+        assert_true(why.length > 0);
+        words_release(&words);
+        text_release(&why);
+    }
+}
+
+static void a_fault_may_be_of_one_rank(void **state)
+{
+    (void)state;
     const struct {
         const char *fault;
         uint64_t rank;
@@ -304,7 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_survive_a_shell),
         cmocka_unit_test(settings_of_a_rank_go_there_and_back),
-        cmocka_unit_test(lists_have_an_entry_for_each_rank),
+        cmocka_unit_test(a_rank_refuses_other_settings),
+        cmocka_unit_test(a_fault_may_be_of_one_rank),
         cmocka_unit_test(the_command_line_of_a_launch),
         cmocka_unit_test(programs_are_found_as_a_shell_does),
         cmocka_unit_test(leftovers_go_and_the_living_stay),

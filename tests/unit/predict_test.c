@@ -23,7 +23,7 @@ static void predict(const struct study *study, struct reading capacity, uint64_t
                     struct prediction *prediction)
 {
     struct text why = TEXT_INIT;
-    const struct plan_room room = {.capacity = capacity, .overhead = overhead};
+    const struct seat room = {.capacity = capacity, .overhead = overhead};
     if (plan_predict(study, &study->point, study->phases, &room, prediction, &why) != 0)
         fail_msg("%s", text_string(&why));
     text_release(&why);
@@ -195,7 +195,7 @@ static void test_ten_thousand_points(void **state)
     struct study study;
     struct plan plan;
     clock_t start = clock();
-    const struct plan_room room = {.capacity = reading_of(UINT64_C(80) << 30)};
+    const struct seat room = {.capacity = reading_of(UINT64_C(80) << 30)};
     make_plan("[study]\nname=n\nquestion=q\nworkload=dense\n[device]\nbackend=simulated\n"
               "capacity=80GiB\n[sweep batch]\nvalues=1:5000:+1\n[sweep context]\n"
               "values=1:5000:+1\n",
@@ -231,7 +231,7 @@ static void test_guess_of_a_boundary(void **state)
     for (uint64_t mib = 33; mib < 70; mib += 3) {
         const struct study_boundary boundary = {
             .dimension = DIMENSION_batch, .from = 3, .to = 300, .step = 7};
-        const struct plan_room room = {.capacity = reading_of(mib << 20)}, endless = {0};
+        const struct seat room = {.capacity = reading_of(mib << 20)}, endless = {0};
         struct reading guess = reading_missing();
         uint64_t largest = 3;
         for (uint64_t value = 3; value <= 300; value += 7) {

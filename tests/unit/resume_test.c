@@ -1,4 +1,4 @@
-/* Studies whose launches are stood in for (drive/stand_in.h): a finished table is cut at every
+/* Studies whose launches are stood in for (tests/stand_in.c): a finished table is cut at every
  * byte and the study resumed; what is the same study; what is made again. */
 #include "harness/protocol/shard.h"
 #include "tests/unit/sweep_bed.h"

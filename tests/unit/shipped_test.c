@@ -1,6 +1,6 @@
 /* The studies that are shipped, on a simulated card: their meaning and their rows, as they were
  * (tests/golden). A row is told by what differs from the row before it. The launches are stood
- * in for (drive/stand_in.h). */
+ * in for (tests/stand_in.c). */
 #include "tests/unit/golden_bed.h"
 #include "tests/unit/sweep_bed.h"
 

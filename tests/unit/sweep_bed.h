@@ -1,9 +1,8 @@
-/* Studies whose launches are stood in for (drive/stand_in.h), swept in this process. */
+/* Studies whose launches are stood in for (tests/stand_in.c), swept in this process. */
 #ifndef TESTS_UNIT_SWEEP_BED_H
 #define TESTS_UNIT_SWEEP_BED_H
 
 #include "harness/base/json.h"
-#include "harness/drive/stand_in.h"
 #include "harness/drive/sweep.h"
 #include "tests/unit/table_bed.h"
 
@@ -15,7 +14,7 @@ static const char head[] =
 
 static inline int enter(void **state)
 {
-    setenv(STAND_IN_VARIABLE, "1", 1);
+    setenv("HIGHWATER_TEST_INSTANT", "1", 1);
     return enter_folder(state);
 }
 

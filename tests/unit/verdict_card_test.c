@@ -3,7 +3,7 @@
  * scripted cards (tests/mpi/helpers/fake_nvml.c), beside a workload program that says what it
  * is told to: the test copies itself into a folder of its own and goes on there. */
 #include "harness/observe/observer_report.h"
-#include "harness/drive/placement.h"
+#include "harness/drive/admission.h"
 #include "harness/protocol/shard.h"
 #include "tests/unit/golden_bed.h"
 #include "tests/unit/table_bed.h"
@@ -48,7 +48,7 @@ static void add_settled(const char *lines, struct reading baseline, bool trusts,
     struct watch watch;
     struct text why = TEXT_INIT;
     set_machine("card " A " 0000:01:00.0 H100 85899345920 1000 0\n");
-    assert_int_equal(card_open(&card, A, false, &why), 0);
+    assert_int_equal(card_open(&card, &(struct seat){.card.uuid = A}, &why), 0);
     assert_int_equal(watch_open(&watch, &why), 0);
     card.trusts_pids = trusts;
     set_machine(lines);
@@ -172,7 +172,8 @@ static void add_reported(size_t end, struct around around, struct text *out)
                                 .live = "live",
                                 .told_ns = around.told ? 1 : 0,
                                 .failed_first = 3};
-    assert_int_equal(card_open(&observer.card, A, around.shared, &why), 0);
+    const struct seat seat = {.card.uuid = A, .shared = around.shared};
+    assert_int_equal(card_open(&observer.card, &seat, &why), 0);
     observer.card.trusts_pids = around.trusts;
     observer.card.before.used = reading_of(GIB);
     observer.card.used_after = reading_of(around.moved ? 2 * GIB : GIB);
@@ -230,11 +231,8 @@ static void refusals(void **state)
 {
     struct text out = TEXT_INIT, why = TEXT_INIT;
     char nothing[] = "", *child[] = {nothing, NULL};
-    const struct rank_setting setting = {.devices = nothing,
-                                         .shared = nothing,
-                                         .baselines = nothing,
-                                         .capacities = nothing,
-                                         .fault = nothing};
+    struct seat seat = {.shared = false};
+    const struct rank_setting setting = {.seats = &seat, .ranks = 1, .fault = nothing};
     (void)state;
     for (int s = CARD_READY; s <= CARD_LOST; s++) {
         struct observer observer = {.setting = &setting,
@@ -317,32 +315,73 @@ static const char *const outcome_names[] = {"ok", "refused", "no device"};
 static void add_placement(const struct placement *placement, struct text *out)
 {
     text_addf(out, "%llu ranks, overhead %llu:", (unsigned long long)placement->ranks,
-              (unsigned long long)placement->overhead);
+              (unsigned long long)placement->seats[0].overhead);
     for (uint64_t rank = 0; rank < placement->ranks; rank++) {
         struct row row = ROW_INIT;
-        bool card = rank < placement->list.count;
-        text_addf(out, " [%s%s", card ? placement->list.devices[rank].uuid : "no card",
-                  card && placement->list.shared[rank] ? " shared" : "");
-        add_reading(out, "capacity", placement->capacity[rank]);
-        add_reading(out, "limit", placement->limit[rank]);
-        add_reading(out, "baseline", placement->baseline[rank]);
-        placement_to_row(placement, rank, &row);
+        const struct seat *seat = &placement->seats[rank];
+        text_addf(out, " [%s%s", seat_has_card(seat) ? seat->card.uuid : "no card",
+                  seat->shared ? " shared" : "");
+        add_reading(out, "capacity", seat->capacity);
+        add_reading(out, "limit", seat->limit);
+        add_reading(out, "baseline", seat->baseline);
+        seat_to_row(seat, &row);
         add_reading(out, "row", row_count(&row, COLUMN_device_capacity_bytes));
         text_add(out, "]");
         row_release(&row);
     }
 }
 
-static void add_settings(const struct placement *placement, const struct study *study,
-                         struct text *out)
+static void add_list(const char *name, const struct placement *placement,
+                     void (*add)(const struct seat *seat, struct text *out), struct text *out)
 {
-    struct rank_setting setting = {.ranks = 0};
-    placement_to_setting(placement, study, &setting);
-    text_addf(out,
-              "\n  ranks %llu devices %s shared %s baselines %s capacities %s overhead %llu",
-              (unsigned long long)setting.ranks, setting.devices, setting.shared,
-              setting.baselines, setting.capacities, (unsigned long long)setting.overhead);
-    rank_setting_release(&setting);
+    text_addf(out, " %s ", name);
+    for (uint64_t rank = 0; rank < placement->ranks; rank++) {
+        text_add(out, rank > 0 ? "," : "");
+        add(&placement->seats[rank], out);
+    }
+}
+
+static void add_uuid(const struct seat *seat, struct text *out)
+{
+    text_add(out, seat->card.uuid);
+}
+
+static void add_shared(const struct seat *seat, struct text *out)
+{
+    text_add(out, seat->shared ? "yes" : "");
+}
+
+static void add_bytes(struct reading bytes, struct text *out)
+{
+    if (bytes.known)
+        text_addf(out, "%llu", (unsigned long long)bytes.value);
+}
+
+static void add_baseline(const struct seat *seat, struct text *out)
+{
+    add_bytes(seat->baseline, out);
+}
+
+static void add_told(const struct seat *seat, struct text *out)
+{
+    add_bytes(seat_has_card(seat) ? seat->limit : seat->capacity, out);
+}
+
+/* What ranks are told, as lists. Where there are no cards only sizes are. */
+static void add_settings(const struct placement *placement, struct text *out)
+{
+    bool cards = seat_has_card(&placement->seats[0]);
+    text_addf(out, "\n  ranks %llu", (unsigned long long)placement->ranks);
+    if (cards) {
+        add_list("devices", placement, add_uuid, out);
+        add_list("shared", placement, add_shared, out);
+        add_list("baselines", placement, add_baseline, out);
+    } else {
+        text_add(out, " devices  shared  baselines ");
+    }
+    add_list("capacities", placement, add_told, out);
+    text_addf(out, " overhead %llu",
+              (unsigned long long)(cards ? 0 : placement->seats[0].overhead));
 }
 
 static void add_opened(size_t i, bool measure, struct text *out)
@@ -362,11 +401,11 @@ static void add_opened(size_t i, bool measure, struct text *out)
     if (study_parse("F", &bytes, NULL, 0, &study, &why) != 0) {
         text_addf(out, "study: %s", text_string(&why));
     } else {
-        enum placement_outcome outcome = placement_open(&placement, &study, measure, &why);
+        enum admission outcome = admission_open(&placement, &study, measure, &why);
         text_addf(out, "%s \"%s\" ", outcome_names[-outcome], text_string(&why));
-        if (outcome == PLACEMENT_OK) {
+        if (outcome == ADMISSION_OK) {
             add_placement(&placement, out);
-            add_settings(&placement, &study, out);
+            add_settings(&placement, out);
             placement_close(&placement);
         }
         study_release(&study);

@@ -1,6 +1,7 @@
 /* What becomes of a run: for everything that ranks may have left behind, for every end of the
  * launcher, as it was (tests/golden/verdict_run*.txt). Shards and phase files are on disk; no
  * run is launched. */
+#include "harness/drive/admission.h"
 #include "harness/drive/complete.h"
 #include "harness/protocol/shard.h"
 #include "tests/unit/golden_bed.h"
@@ -35,11 +36,10 @@ static void open_bed(struct bed *bed, int ranks)
     assert_int_equal(study_parse("F", &bytes, NULL, 0, &bed->study, &why), 0);
     assert_int_equal(plan_make(&bed->study, 1, &bed->plan, &why), 0);
     plan_run_at(&bed->plan, 0, &bed->run);
-    assert_int_equal(placement_open(&bed->placement, &bed->study, false, &why), PLACEMENT_OK);
+    assert_int_equal(admission_open(&bed->placement, &bed->study, false, &why), ADMISSION_OK);
     for (int rank = 0; rank < ranks; rank++) {
-        const struct plan_room room = {.capacity = bed->placement.capacity[rank]};
-        assert_int_equal(plan_predict(&bed->study, &bed->run.point, bed->run.phases, &room,
-                                      &bed->predicted[rank], &why),
+        assert_int_equal(plan_predict(&bed->study, &bed->run.point, bed->run.phases,
+                                      &bed->placement.seats[rank], &bed->predicted[rank], &why),
                          0);
         assert_true(bed->predicted[rank].fits && bed->predicted[rank].count == 7);
     }

@@ -1,5 +1,6 @@
-#include "harness/drive/stand_in.h"
-
+/* Test builds only: the shards of a run as its ranks would write them if every prediction came
+ * true, without a launch. For studies of many runs, and for cutting tables. */
+#include "harness/drive/driver.h"
 #include "harness/protocol/shard.h"
 
 #include <errno.h>
@@ -38,11 +39,9 @@ static int write_shard(int fd, const struct prediction *plan, uint64_t rank, str
 
 static int stand_in_rank(const struct run_facts *facts, uint64_t rank, struct text *why)
 {
-    const struct placement *placement = facts->placement;
-    const struct plan_room room = {placement->capacity[rank], placement->overhead,
-                                   study_limit(facts->study, rank)};
+    const struct seat *seat = &facts->placement->seats[rank];
     struct prediction plan;
-    if (plan_predict(facts->study, &facts->run->point, facts->run->phases, &room, &plan, why) !=
+    if (plan_predict(facts->study, &facts->run->point, facts->run->phases, seat, &plan, why) !=
         0)
         return -1;
     char *path = shard_path(facts->run_folder, rank);
@@ -57,6 +56,11 @@ static int stand_in_rank(const struct run_facts *facts, uint64_t rank, struct te
     free(path);
     prediction_release(&plan);
     return result;
+}
+
+bool stand_in_is_asked_for(void)
+{
+    return getenv("HIGHWATER_TEST_INSTANT") != NULL;
 }
 
 int stand_in(const struct run_facts *facts, struct text *why)
