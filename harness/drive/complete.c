@@ -224,19 +224,9 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
 /* --- the run as a whole
  * ----------------------------------------------------------------------- */
 
-static int gravity(const struct row *closing)
+static enum gravity gravity(const struct row *closing)
 {
-    switch (row_status(closing)) {
-    case STATUS_ok:
-        return 0;
-    case STATUS_stopped: /* another rank's fault */
-        return 1;
-    case STATUS_adapted:
-    case STATUS_spilled:
-        return 2;
-    default:
-        return 3;
-    }
+    return status_facts[row_status(closing)].gravity;
 }
 
 /* Somebody else's end, by name. */
@@ -312,7 +302,7 @@ void run_rows_disown(struct run_rows *rows, const char *reason)
             row_clear(row, of_files[k]);
         if (!row_is_closing(row))
             continue;
-        if ((RUNS_MADE_AGAIN >> row_status(row) & 1u) == 0)
+        if (status_facts[row_status(row)].again == STANDS)
             row_set_status(row, STATUS_error);
         if (row_text(row, COLUMN_error) == NULL)
             row_set_text(row, COLUMN_error, reason);

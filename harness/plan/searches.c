@@ -98,15 +98,13 @@ static void look_at_card(struct probes *probes, uint64_t rank, const struct row 
 
 static enum boundary_outcome outcome_of(const struct row *closing)
 {
+    const struct status_fact *fact = &status_facts[row_status(closing)];
     const char *refused_by = row_text(closing, COLUMN_refused_by);
-    if (row_status(closing) == STATUS_ok)
+    if (fact->judged == FITS_YES)
         return BOUNDARY_FITS;
-    if (row_status(closing) == STATUS_oom && refused_by != NULL &&
-        strcmp(refused_by, "device") == 0)
+    if (fact->judged == FITS_NO && refused_by != NULL && strcmp(refused_by, "device") == 0)
         return BOUNDARY_FAILS;
-    if ((RUNS_MADE_AGAIN >> row_status(closing) & 1u) != 0)
-        return BOUNDARY_AGAIN;
-    return BOUNDARY_NOT_JUDGED;
+    return fact->again == AGAIN ? BOUNDARY_AGAIN : BOUNDARY_NOT_JUDGED;
 }
 
 static bool cell_is(const struct row *row, enum column column, const char *value)

@@ -25,7 +25,7 @@ const struct column_fact column_facts[COLUMNS] = {
 };
 
 const struct status_fact status_facts[STATUSES] = {
-#define STATUS(name, judged, meaning) {#name, judged, meaning},
+#define STATUS(name, judged, gravity, again, meaning) {#name, judged, gravity, again, meaning},
 #include "harness/record/status.def"
 #undef STATUS
 };

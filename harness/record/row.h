@@ -47,15 +47,26 @@ struct row {
 };
 
 enum fits { FITS_YES, FITS_NO, FITS_NOT_JUDGED };
+enum gravity { GRAVITY_NONE, GRAVITY_OF_ANOTHER, GRAVITY_DOUBT, GRAVITY_FAILED };
+enum again { STANDS, AGAIN };
 enum status {
-#define STATUS(name, judged, meaning) STATUS_##name,
+#define STATUS(name, judged, gravity, again, meaning) STATUS_##name,
 #include "harness/record/status.def"
 #undef STATUS
     STATUSES
 };
+/* A bit for each status with which a run is always made again. */
+enum {
+    RUNS_MADE_AGAIN = 0
+#define STATUS(name, judged, gravity, again, meaning) | (again) << STATUS_##name
+#include "harness/record/status.def"
+#undef STATUS
+};
 struct status_fact {
     const char *name;
     enum fits judged;
+    enum gravity gravity;
+    enum again again;
     const char *meaning;
 };
 extern const struct status_fact status_facts[STATUSES];

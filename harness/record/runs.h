@@ -7,11 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Ends that say nothing about the point: such runs are always made again. */
-#define RUNS_MADE_AGAIN                                                                        \
-    (1u << STATUS_dirty | 1u << STATUS_interrupted | 1u << STATUS_launch_failed |              \
-     1u << STATUS_device_lost)
-
 struct run_record {
     size_t name;       /* where it begins in `names` */
     uint32_t statuses; /* bit per enum status of its closing rows */

@@ -1,14 +1,16 @@
 #include "harness/verdict/classify.h"
+#include "harness/verdict/rules.h"
 
 #include <ctype.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define SHORT_WORDS 400   /* standard error up to this length is the error text as it is */
-#define ROOM 440          /* escaped bytes of one line; with what is said around it below 500 */
-#define ROOM_OF_TWO 220   /* where two lines are told */
+#define SHORT_WORDS 400 /* standard error up to this length is the error text as it is */
+#define ROOM 440        /* escaped bytes of one line; with what is said around it below 500 */
+#define ROOM_OF_TWO 220 /* where two lines are told */
 #define UNREAD "its phase file cannot be read"
+#define DEADLINE "still alive at the deadline"
 #define PLENTY (1u << 30) /* bytes free: a library that could not start had another reason */
 
 /* --- lines ----------------------------------------------------------------------------------
@@ -112,8 +114,64 @@ static struct reading_of_words read_words(const struct text *words)
     return read;
 }
 
-/* --- verdicts -------------------------------------------------------------------------------
- */
+/* --- which rules hold ------------------------------------------------------------------- */
+
+const struct row *classify_own(const struct phase_record *record)
+{
+    for (size_t i = 0; i < record->count; i++) {
+        int status = row_status(&record->rows[i]);
+        if (status >= 0 && status != STATUS_ok && status != STATUS_adapted)
+            return &record->rows[i];
+    }
+    return record->failed && record->count > 0 ? &record->rows[record->count - 1] : NULL;
+}
+
+static int status_of_own(const struct row *own)
+{
+    int status = row_status(own);
+    return status >= 0 ? status : STATUS_error;
+}
+
+static bool has_adapted(const struct phase_record *record)
+{
+    for (size_t i = 0; i < record->count; i++)
+        if (row_status(&record->rows[i]) == STATUS_adapted)
+            return true;
+    return false;
+}
+
+/* The phase in which it ended; NULL: in none. */
+static const struct row *cut_phase(const struct phase_record *record)
+{
+    const struct row *last = record->count > 0 ? &record->rows[record->count - 1] : NULL;
+    return last != NULL && row_text(last, COLUMN_partial) != NULL ? last : NULL;
+}
+
+static uint64_t rules_of_end(const struct ending *ending, const struct phase_record *record)
+{
+    bool signalled = ending->reaped && WIFSIGNALED(ending->wait_status);
+    bool killed = signalled && WTERMSIG(ending->wait_status) == SIGKILL;
+    bool well = ending->reaped && !signalled && WEXITSTATUS(ending->wait_status) == 0;
+    return RULE_IF(deadline, ending->by == ENDED_BY_TIMEOUT) |
+           RULE_IF(ended_by_us, ending->by == ENDED_BY_STOP) |
+           RULE_IF(killed_by_host, killed && ending->host_killed) |
+           RULE_IF(signalled, signalled) | RULE_IF(unread, well && ending->unread != NULL) |
+           RULE_IF(cut_off, well && cut_phase(record) != NULL) |
+           RULE_IF(no_bye, well && ending->speaks_phases && !record->said_bye) |
+           RULE_IF(did_otherwise, well && has_adapted(record)) | RULE_IF(ended_well, well) |
+           RULE_IF(ended_badly, true) | RULE_IF(card_lost, ending->device_lost);
+}
+
+static uint64_t rules_of_words(const struct ending *ending, const struct reading_of_words *read)
+{
+    bool refused = read->device.bytes != NULL;
+    bool plenty = ending->free.known && ending->free.value >= PLENTY;
+    return RULE_IF(refused_then_more, refused && read->other_is_later) |
+           RULE_IF(refused, refused) | RULE_IF(host_refused, read->host.bytes != NULL) |
+           RULE_IF(suspect, read->suspect.bytes != NULL && !plenty);
+}
+
+/* --- what is said of it ----------------------------------------------------------------- */
 
 static void say(struct text *text, struct line line, size_t room)
 {
@@ -131,140 +189,124 @@ static void say_words(struct text *text, const struct text *words,
         say(text, read->other.bytes != NULL ? read->other : read->last, ROOM);
 }
 
-static void judge_exit(const struct ending *ending, const struct text *words,
-                       struct verdict *verdict)
+static void say_signal(int number, const struct text *words,
+                       const struct reading_of_words *read, struct text *error)
 {
-    struct reading_of_words read = read_words(words);
-    struct text *error = &verdict->error;
-    verdict->status = STATUS_error;
-    if (read.device.bytes != NULL) {
-        verdict->refused_by = "message";
-        verdict->status = read.other_is_later ? STATUS_oom_suspected : STATUS_oom;
-        say(error, read.device, read.other_is_later ? ROOM_OF_TWO : ROOM);
-        if (read.other_is_later) {
-            text_add(error, "; last: ");
-            say(error, read.other, ROOM_OF_TWO);
-        }
-    } else if (read.host.bytes != NULL) {
-        verdict->refused_by = "message";
-        verdict->status = STATUS_host_oom;
-        say(error, read.host, ROOM);
-    } else if (read.suspect.bytes != NULL) {
-        bool plenty = ending->free.known && ending->free.value >= PLENTY;
-        verdict->status = plenty ? STATUS_error : STATUS_oom_suspected;
-        say(error, read.suspect, ROOM);
-    } else if (read.last.bytes != NULL) {
-        say_words(error, words, &read);
-    } else {
-        text_addf(error, "exit code %d without a word", WEXITSTATUS(ending->wait_status));
-    }
-}
-
-static void judge_signal(const struct ending *ending, const struct text *words,
-                         struct verdict *verdict)
-{
-    int number = WTERMSIG(ending->wait_status);
     const char *name = sigabbrev_np(number);
-    struct reading_of_words read = read_words(words);
-    verdict->status = STATUS_crashed;
-    if (number == SIGKILL && ending->host_killed) {
-        verdict->status = STATUS_host_oom;
-        verdict->refused_by = "host";
-        text_add(&verdict->error, "ended by the host's out-of-memory killer: ");
-    }
-    text_addf(&verdict->error, "signal %d", number);
+    text_addf(error, "signal %d", number);
     if (name != NULL)
-        text_addf(&verdict->error, " (SIG%s)", name);
-    if (read.last.bytes != NULL) {
-        text_add(&verdict->error, ": ");
-        say_words(&verdict->error, words, &read);
+        text_addf(error, " (SIG%s)", name);
+    if (read->last.bytes != NULL) {
+        text_add(error, ": ");
+        say_words(error, words, read);
     }
 }
 
-const struct row *classify_own(const struct phase_record *record)
+static void say_bad_end(int code, const struct text *words, const struct reading_of_words *read,
+                        struct text *error)
 {
-    for (size_t i = 0; i < record->count; i++) {
-        int status = row_status(&record->rows[i]);
-        if (status >= 0 && status != STATUS_ok && status != STATUS_adapted)
-            return &record->rows[i];
+    if (read->suspect.bytes != NULL)
+        say(error, read->suspect, ROOM);
+    else if (read->last.bytes != NULL)
+        say_words(error, words, read);
+    else
+        text_addf(error, "exit code %d without a word", code);
+}
+
+/* `cause`: the rule that decided first. */
+static void say_cause(enum rule cause, const struct ending *ending,
+                      const struct phase_record *record, const struct text *words,
+                      const struct reading_of_words *read, struct text *error)
+{
+    switch (cause) {
+    case RULE_deadline:
+        text_add(error, DEADLINE);
+        break;
+    case RULE_ended_by_us:
+        text_add(error, STOPPED_WORDS);
+        break;
+    case RULE_killed_by_host:
+        text_add(error, "ended by the host's out-of-memory killer: ");
+        say_signal(SIGKILL, words, read, error);
+        break;
+    case RULE_signalled:
+        say_signal(WTERMSIG(ending->wait_status), words, read, error);
+        break;
+    case RULE_unread:
+        text_add(error, UNREAD ": ");
+        text_add_escaped(error, ending->unread, strlen(ending->unread), ROOM);
+        break;
+    case RULE_cut_off:
+        text_addf(error, "exit code 0 in the middle of phase %s",
+                  row_text(cut_phase(record), COLUMN_phase));
+        break;
+    case RULE_no_bye:
+        text_add(error, record->said_hello ? "exit code 0 before the work was done"
+                                           : "exit code 0, but it reported no phases");
+        break;
+    case RULE_refused_then_more:
+        say(error, read->device, ROOM_OF_TWO);
+        text_add(error, "; last: ");
+        say(error, read->other, ROOM_OF_TWO);
+        break;
+    case RULE_refused:
+        say(error, read->device, ROOM);
+        break;
+    case RULE_host_refused:
+        say(error, read->host, ROOM);
+        break;
+    case RULE_suspect:
+    case RULE_ended_badly:
+        say_bad_end(WEXITSTATUS(ending->wait_status), words, read, error);
+        break;
+    default:
+        break;
     }
-    return record->failed && record->count > 0 ? &record->rows[record->count - 1] : NULL;
 }
 
-static bool has_adapted(const struct phase_record *record)
+/* NULL: nobody known. */
+static const char *refused_by(enum rule cause)
 {
-    for (size_t i = 0; i < record->count; i++)
-        if (row_status(&record->rows[i]) == STATUS_adapted)
-            return true;
-    return false;
-}
-
-/* It ended with exit code 0, which proves nothing where phases were expected. */
-static void judge_success(const struct ending *ending, const struct phase_record *record,
-                          struct verdict *verdict)
-{
-    const struct row *last = record->count > 0 ? &record->rows[record->count - 1] : NULL;
-    const char *cut = last != NULL ? row_text(last, COLUMN_partial) : NULL;
-    verdict->status = has_adapted(record) ? STATUS_adapted : STATUS_ok;
-    if (ending->unread != NULL) {
-        verdict->status = STATUS_error;
-        text_add(&verdict->error, UNREAD ": ");
-        text_add_escaped(&verdict->error, ending->unread, strlen(ending->unread), ROOM);
-    } else if (cut != NULL) {
-        verdict->status = STATUS_error;
-        text_addf(&verdict->error, "exit code 0 in the middle of phase %s",
-                  row_text(last, COLUMN_phase));
-    } else if (ending->speaks_phases && !record->said_bye) {
-        verdict->status = STATUS_error;
-        text_add(&verdict->error, record->said_hello
-                                      ? "exit code 0 before the work was done"
-                                      : "exit code 0, but it reported no phases");
+    switch (cause) {
+    case RULE_killed_by_host:
+        return "host";
+    case RULE_refused_then_more:
+    case RULE_refused:
+    case RULE_host_refused:
+        return "message";
+    default:
+        return NULL;
     }
 }
 
-static void judge_own(const struct ending *ending, const struct row *own,
-                      struct verdict *verdict)
+void verdict_warn(struct verdict *verdict, const char *format, ...)
 {
-    const char *error = row_text(own, COLUMN_error);
-    int status = row_status(own);
-    verdict->status = status >= 0 ? (enum status)status : STATUS_error;
-    if (error != NULL) /* a cell already: escaped and short */
-        text_add(&verdict->error, error);
-    if (ending->by == ENDED_BY_TIMEOUT)
-        text_add(&verdict->warning, "still alive at the deadline");
+    va_list arguments;
+    va_start(arguments, format);
+    if (verdict->warning.length > 0)
+        text_add(&verdict->warning, "; ");
+    text_addv(&verdict->warning, format, arguments);
+    va_end(arguments);
 }
 
 static void warn(const struct ending *ending, const struct phase_record *record,
-                 struct text *warning)
+                 struct verdict *verdict)
 {
-    const char *between = warning->length > 0 ? "; " : "";
-    if (!ending->reaped) {
-        text_addf(warning, "%sit could not be ended", between);
-        between = "; ";
-    }
-    if (ending->left_over > 0) {
-        text_addf(warning, "%s%d process%s left behind, ended by us", between,
-                  ending->left_over, ending->left_over == 1 ? "" : "es");
-        between = "; ";
-    } else if (ending->left_over < 0) {
-        text_addf(warning, "%sprocesses left behind could not be ended", between);
-        between = "; ";
-    }
-    if (ending->unread != NULL && ending->wait_status != 0) {
-        text_addf(warning, "%s" UNREAD, between);
-        between = "; ";
-    }
-    if (record->bad_lines > 0) {
-        text_addf(warning, "%s%zu unreadable phase lines", between, record->bad_lines);
-        between = "; ";
-    }
-    if (record->dropped != NULL) {
-        text_addf(warning, "%s%s is not the child's to say", between, record->dropped);
-        between = "; ";
-    }
+    if (!ending->reaped)
+        verdict_warn(verdict, "it could not be ended");
+    if (ending->left_over > 0)
+        verdict_warn(verdict, "%d process%s left behind, ended by us", ending->left_over,
+                     ending->left_over == 1 ? "" : "es");
+    else if (ending->left_over < 0)
+        verdict_warn(verdict, "processes left behind could not be ended");
+    if (ending->unread != NULL && ending->wait_status != 0)
+        verdict_warn(verdict, UNREAD);
+    if (record->bad_lines > 0)
+        verdict_warn(verdict, "%zu unreadable phase lines", record->bad_lines);
+    if (record->dropped != NULL)
+        verdict_warn(verdict, "%s is not the child's to say", record->dropped);
     if (record->bad_status != NULL)
-        text_addf(warning, "%sstatus %s is not the child's to give", between,
-                  record->bad_status);
+        verdict_warn(verdict, "status %s is not the child's to give", record->bad_status);
 }
 
 void classify(const struct ending *ending, const struct phase_record *record,
@@ -272,27 +314,24 @@ void classify(const struct ending *ending, const struct phase_record *record,
 {
     static const struct text silence = {.data = "", .length = 0};
     const struct text *said = words->length > 0 ? words : &silence;
-    *verdict = (struct verdict){.status = STATUS_error};
+    const struct reading_of_words read = read_words(said);
     const struct row *own = classify_own(record);
-    if (own != NULL) {
-        judge_own(ending, own, verdict);
-    } else if (ending->by == ENDED_BY_TIMEOUT) {
-        verdict->status = STATUS_timeout;
-        text_add(&verdict->error, "still alive at the deadline");
-    } else if (ending->by == ENDED_BY_STOP) {
-        verdict->status = STATUS_stopped;
-        text_add(&verdict->error, STOPPED_WORDS);
-    } else if (ending->reaped && WIFSIGNALED(ending->wait_status)) {
-        judge_signal(ending, said, verdict);
-    } else if (ending->reaped && WEXITSTATUS(ending->wait_status) == 0) {
-        judge_success(ending, record, verdict);
-    } else {
-        judge_exit(ending, said, verdict);
+    int status = own != NULL ? status_of_own(own) : UNDECIDED;
+    uint64_t decided =
+        rules_apply(rules_of_end(ending, record) | rules_of_words(ending, &read), &status);
+    *verdict = (struct verdict){.status = (enum status)status};
+    if (own == NULL) {
+        enum rule cause = rules_first(decided);
+        verdict->refused_by = refused_by(cause);
+        say_cause(cause, ending, record, said, &read, &verdict->error);
+    } else if (row_text(own, COLUMN_error) != NULL) { /* a cell: escaped and short */
+        text_add(&verdict->error, row_text(own, COLUMN_error));
     }
-    if (ending->device_lost && verdict->status != STATUS_ok) {
+    if (own != NULL && ending->by == ENDED_BY_TIMEOUT)
+        verdict_warn(verdict, DEADLINE);
+    if (rules_have(decided, RULE_card_lost)) {
         text_add(&verdict->warning, "the device no longer answers");
-        verdict->status = STATUS_device_lost;
         verdict->refused_by = NULL;
     }
-    warn(ending, record, &verdict->warning);
+    warn(ending, record, verdict);
 }

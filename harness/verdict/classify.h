@@ -1,8 +1,8 @@
 /* classify: what became of a child, told from how it ended and from what it said.
  *
- * The first cause wins: a child's own verdict in its phase file (of the first phase that did
- * not end well), then what we did to it, then the signal or exit code, then its last words.
- * Words alone never decide a boundary, and only exit code 0 is ok, whatever was said.
+ * A child's own verdict in its phase file (of the first phase that did not end well) comes
+ * first; then the rules of rules.def decide, from `deadline` to `card_lost`. Words alone never
+ * decide a boundary, and only exit code 0 is ok, whatever was said.
  */
 #ifndef HIGHWATER_VERDICT_CLASSIFY_H
 #define HIGHWATER_VERDICT_CLASSIFY_H
@@ -29,6 +29,8 @@ struct verdict {
     struct text error;      /* first cause; one escaped line of at most 500 bytes */
     struct text warning;    /* likewise */
 };
+/* Behind the warnings that there are already, with "; " between. */
+void verdict_warn(struct verdict *verdict, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The phase that the child itself says failed; NULL: it says of none. */
 const struct row *classify_own(const struct phase_record *record);
 /* `words`: the end of the child's standard error. The caller releases both texts. */
