@@ -130,6 +130,10 @@ static const struct {
     {"error", FAIL("error"), "", {.reaped = true, .wait_status = EXIT(3)}},
     {"timeout as status", FAIL("timeout"), "", {.reaped = true, .wait_status = EXIT(3)}},
     {"oom in words", WELL, "CUDA out of memory\n", {.reaped = true, .wait_status = EXIT(1)}},
+    {"suspected by words",
+     WELL,
+     "CUDA out of memory\nerror: later\n",
+     {.reaped = true, .wait_status = EXIT(1)}},
     {"suspected",
      WELL,
      "CUBLAS_STATUS_ALLOC_FAILED\n",
@@ -265,6 +269,8 @@ static void refusals(void **state)
     "card " B " 0000:02:00.0 H100 85899345920 1000 6\n"                                        \
     "card " C " 0000:03:00.0 L4 24000000000 0 7\n"
 #define CUDA "{\"backends\": [\"cuda\"], \"device\": {\"context_bytes\": 500}}"
+#define CUDA_LESS "{\"backends\": [\"cuda\"], \"device\": {\"context_bytes\": 300}}" /* of C   \
+                                                                                      */
 static const struct {
     const char *name, *study, *machine, *workload;
     const char *visible; /* NULL: unset */
@@ -396,6 +402,10 @@ static void add_opened(size_t i, bool measure, struct text *out)
               simulated ? "backend=simulated\n" : "", placed[i].study);
     set_machine(placed[i].machine);
     write_file("says", placed[i].workload, strlen(placed[i].workload));
+    if (strcmp(placed[i].workload, CUDA) == 0)
+        write_file("says." C, CUDA_LESS, strlen(CUDA_LESS));
+    else
+        unlink("says." C);
     if (placed[i].visible != NULL)
         setenv("CUDA_VISIBLE_DEVICES", placed[i].visible, 1);
     if (study_parse("F", &bytes, NULL, 0, &study, &why) != 0) {
@@ -445,10 +455,11 @@ static void move_to_folder(char **argv)
     char folder[] = "/tmp/verdict_card-XXXXXX";
     if (mkdtemp(folder) == NULL)
         return;
-    char *command =
-        xasprintf("cp /proc/%d/exe %s/test && cd %s && printf '#!/bin/sh\\n"
-                  "cat %s/says\\n' >highwater-workload && chmod +x highwater-workload",
-                  getpid(), folder, folder, folder);
+    char *command = xasprintf("cp /proc/%d/exe %s/test && cd %s && printf '#!/bin/sh\\n"
+                              "cat %s/says.$CUDA_VISIBLE_DEVICES 2>/dev/null || cat "
+                              "%s/says\\n' >highwater-workload && "
+                              "chmod +x highwater-workload",
+                              getpid(), folder, folder, folder, folder);
     const char *path = getenv("LD_LIBRARY_PATH");
     char *libraries =
         xasprintf("%s%s%s", TEST_FAKE, path != NULL ? ":" : "", path != NULL ? path : "");

@@ -77,6 +77,8 @@ enum odd {
     FAILED_PHASE, /* a phase says that it was refused memory */
     FITS_LIE,     /* the closing row says the opposite of what its status says */
     STATUS_NOT_REACHED,
+    PROCESSED_MORE,
+    FITS_IN_PHASE, /* only a closing row may have it */
     ODDS
 };
 static const char *const odd_names[ODDS] = {"plain",
@@ -94,7 +96,9 @@ static const char *const odd_names[ODDS] = {"plain",
                                             "phase partial",
                                             "phase oom",
                                             "fits is a lie",
-                                            "phase not reached"};
+                                            "phase not reached",
+                                            "processed more",
+                                            "fits in a phase"};
 
 struct rank_left {
     enum left left;
@@ -187,6 +191,10 @@ static size_t make_rows(const struct prediction *plan, const struct rank_left *l
         row_set_status(second, STATUS_oom);
     if (left->odd == STATUS_NOT_REACHED)
         row_set_status(second, STATUS_not_reached);
+    if (left->odd == PROCESSED_MORE)
+        row_set_count(second, COLUMN_processed_batch, 3);
+    if (left->odd == FITS_IN_PHASE)
+        row_set_text(second, COLUMN_fits, "yes");
     if (left->odd == FITS_LIE)
         row_set_text(closing, COLUMN_fits, left->status == STATUS_ok ? "no" : "yes");
     return count + 1;
@@ -284,7 +292,8 @@ static void add_rank(const struct run_rows *rows, uint64_t rank, struct text *ou
         if (row_is_closing(row))
             add_row_of_verdict(row, out);
         else
-            text_add_char(out, status_letter((enum status)row_status(row)));
+            text_addf(out, "%c%s", status_letter((enum status)row_status(row)),
+                      row_text(row, COLUMN_fits) != NULL ? "(fits)" : "");
     }
 }
 
