@@ -1,14 +1,117 @@
-/* model_config.c: config.json → the shape of a decoder. */
 #include "harness/model/model_config.h"
 #include "harness/base/file.h"
 #include "harness/base/json.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CONFIG_LIMIT = 16 << 20, NESTING_LIMIT = 4 };
+
+/* --- what follows from a shape ------------------------------------------------------------ */
+
+/* Bounds far beyond any network; below them no product of a shape can overflow 64 bits. */
+static const struct bound {
+    const char *name;
+    size_t offset;
+    uint64_t most;
+} bounds[] = {
+    {"layers", offsetof(struct model_config, layers), MODEL_LAYER_LIMIT},
+    {"width", offsetof(struct model_config, width), 1u << 20},
+    {"heads", offsetof(struct model_config, heads), 1u << 14},
+    {"kv_heads", offsetof(struct model_config, kv_heads), 1u << 14},
+    {"head_dim", offsetof(struct model_config, head_dim), 1u << 10},
+    {"intermediate", offsetof(struct model_config, intermediate), 1u << 22},
+    {"vocabulary", offsetof(struct model_config, vocabulary), 1u << 26},
+};
+
+int model_config_check(const struct model_config *config, struct text *why)
+{
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        uint64_t value = *(const uint64_t *)((const char *)config + bounds[i].offset);
+        if (value == 0 || value > bounds[i].most) {
+            text_addf(why, "%s is %" PRIu64 ", not 1 to %" PRIu64, bounds[i].name, value,
+                      bounds[i].most);
+            return -1;
+        }
+    }
+    if (config->heads % config->kv_heads != 0) {
+        text_addf(why, "%" PRIu64 " heads are not a multiple of %" PRIu64 " key-value heads",
+                  config->heads, config->kv_heads);
+        return -1;
+    }
+    if (config->head_dim % 2 != 0) {
+        text_addf(why, "head_dim %" PRIu64 " is odd: rotary positions turn pairs",
+                  config->head_dim);
+        return -1;
+    }
+    if (!(config->norm_eps >= 0 && config->norm_eps < 1)) {
+        text_addf(why, "norm_eps %g is not in 0 to 1", config->norm_eps);
+        return -1;
+    }
+    if (!(config->rope_theta > 0 && config->rope_theta < 1e18)) {
+        text_addf(why, "rope_theta %g is not above 0", config->rope_theta);
+        return -1;
+    }
+    if (config->rope_scaling != ROPE_DEFAULT && !(config->rope_factor >= 1)) {
+        text_addf(why, "rotary scaling factor %g is below 1", config->rope_factor);
+        return -1;
+    }
+    if (config->rope_scaling == ROPE_LLAMA3 &&
+        !(config->rope_low_frequency > 0 && config->rope_original_context > 0 &&
+          config->rope_high_frequency > config->rope_low_frequency)) {
+        text_add(why, "rotary scaling llama3: its low and high factors are not in order");
+        return -1;
+    }
+    return 0;
+}
+
+uint64_t model_config_window(const struct model_config *config, uint64_t layer)
+{
+    return config->windowed[layer / 64] >> layer % 64 & 1 ? config->window : 0;
+}
+
+uint64_t model_config_parameters(const struct model_config *config)
+{
+    uint64_t width = config->width, inner = config->heads * config->head_dim;
+    uint64_t qkv = inner + 2 * config->kv_heads * config->head_dim;
+    uint64_t layer = 2 * width + width * qkv + inner * width + 3 * width * config->intermediate;
+    layer += config->qkv_bias ? qkv : 0;
+    layer += config->out_bias ? width : 0;
+    layer += config->mlp_bias ? 2 * config->intermediate + width : 0;
+    uint64_t ends = config->vocabulary * width * (config->tied_embeddings ? 1 : 2);
+    return ends + width + config->layers * layer;
+}
+
+/* Long waves are slowed by the factor, short ones kept, those between blended. */
+static double scaled(const struct model_config *config, double frequency)
+{
+    if (config->rope_scaling == ROPE_DEFAULT)
+        return frequency;
+    if (config->rope_scaling == ROPE_LINEAR)
+        return frequency / config->rope_factor;
+    double turns = config->rope_original_context * frequency / (2 * 3.14159265358979323846);
+    double low = config->rope_low_frequency, high = config->rope_high_frequency;
+    if (turns < low)
+        return frequency / config->rope_factor;
+    if (turns > high)
+        return frequency;
+    double smooth = (turns - low) / (high - low);
+    return (1 - smooth) * frequency / config->rope_factor + smooth * frequency;
+}
+
+void model_config_frequencies(const struct model_config *config, float *out)
+{
+    for (uint64_t i = 0; i < config->head_dim / 2; i++) {
+        double exponent = (double)(2 * i) / (double)config->head_dim;
+        out[i] = (float)scaled(config, pow(config->rope_theta, -exponent));
+    }
+}
+
+/* --- the fields of config.json ------------------------------------------------------------ */
 
 /* What an architecture's name decides. */
 static const struct family {
@@ -24,7 +127,7 @@ static const struct family {
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
 /* One reading: the object with the fields, and what went wrong so far. */
-struct reader {
+struct config_reader {
     const char *name;
     const struct json *object;
     struct text *why;
@@ -33,14 +136,14 @@ struct reader {
     bool failed;
 };
 
-static void fail(struct reader *reader, const char *field, const char *reason)
+static void fail(struct config_reader *reader, const char *field, const char *reason)
 {
     if (!reader->failed)
         text_addf(reader->why, "%s: %s: %s", reader->name, field, reason);
     reader->failed = true;
 }
 
-static void note(struct reader *reader, const char *what)
+static void note(struct config_reader *reader, const char *what)
 {
     char *notes = reader->config->notes;
     size_t used = strlen(notes);
@@ -55,7 +158,7 @@ static const struct json *field(const struct json *object, const char *name)
     return value && !json_is_null(value) ? value : NULL;
 }
 
-static void count(struct reader *reader, const char *name, bool needed, uint64_t *out)
+static void count(struct config_reader *reader, const char *name, bool needed, uint64_t *out)
 {
     const struct json *value = field(reader->object, name);
     if (!value && needed)
@@ -64,7 +167,7 @@ static void count(struct reader *reader, const char *name, bool needed, uint64_t
         fail(reader, name, "is not a count");
 }
 
-static void real(struct reader *reader, const struct json *object, const char *name,
+static void real(struct config_reader *reader, const struct json *object, const char *name,
                  bool needed, double *out)
 {
     const struct json *value = field(object, name);
@@ -74,7 +177,7 @@ static void real(struct reader *reader, const struct json *object, const char *n
         fail(reader, name, "is not a number");
 }
 
-static bool flag(struct reader *reader, const char *name)
+static bool flag(struct config_reader *reader, const char *name)
 {
     const struct json *value = field(reader->object, name);
     bool set = false;
@@ -93,7 +196,7 @@ static const char *first_text(const struct json *object, const char *name)
     return value ? json_text(value) : NULL;
 }
 
-static const struct family *find_family(struct reader *reader, const struct json *outer)
+static const struct family *find_family(struct config_reader *reader, const struct json *outer)
 {
     const char *name = first_text(reader->object, "architectures");
     const char *type = first_text(reader->object, "model_type");
@@ -119,7 +222,7 @@ static const struct family *find_family(struct reader *reader, const struct json
     return NULL;
 }
 
-static void read_activation(struct reader *reader)
+static void read_activation(struct config_reader *reader)
 {
     const struct json *value = field(reader->object, "hidden_act");
     const char *name = value ? json_text(value) : "silu";
@@ -134,7 +237,7 @@ static void read_activation(struct reader *reader)
 
 /* --- rotary positions --------------------------------------------------------------------- */
 
-static void read_scaling(struct reader *reader, const struct json *scaling)
+static void read_scaling(struct config_reader *reader, const struct json *scaling)
 {
     struct model_config *config = reader->config;
     const char *type = first_text(scaling, "rope_type");
@@ -162,7 +265,7 @@ static void read_scaling(struct reader *reader, const struct json *scaling)
 }
 
 /* Two spellings: rope_parameters with everything, or rope_theta beside rope_scaling. */
-static void read_rope(struct reader *reader)
+static void read_rope(struct config_reader *reader)
 {
     const struct json *parameters = field(reader->object, "rope_parameters");
     const struct json *scaling = field(reader->object, "rope_scaling");
@@ -199,7 +302,7 @@ static void set_windowed(struct model_config *config, uint64_t layer)
     config->windowed[layer / 64] |= (uint64_t)1 << layer % 64;
 }
 
-static void read_layer_types(struct reader *reader, const struct json *types)
+static void read_layer_types(struct config_reader *reader, const struct json *types)
 {
     struct model_config *config = reader->config;
     bool any = false;
@@ -222,7 +325,7 @@ static void read_layer_types(struct reader *reader, const struct json *types)
         config->window = 0;
 }
 
-static void read_window(struct reader *reader, const struct family *family)
+static void read_window(struct config_reader *reader, const struct family *family)
 {
     struct model_config *config = reader->config;
     const struct json *types = field(reader->object, "layer_types");
@@ -247,7 +350,7 @@ static void read_window(struct reader *reader, const struct family *family)
 
 /* --- the whole ---------------------------------------------------------------------------- */
 
-static void read_heads(struct reader *reader)
+static void read_heads(struct config_reader *reader)
 {
     struct model_config *config = reader->config;
     count(reader, "num_attention_heads", true, &config->heads);
@@ -264,7 +367,7 @@ static void read_heads(struct reader *reader)
     }
 }
 
-static void read_fields(struct reader *reader, const struct family *family)
+static void read_fields(struct config_reader *reader, const struct family *family)
 {
     struct model_config *config = reader->config;
     snprintf(config->architecture, sizeof(config->architecture), "%s", family->architecture);
@@ -283,7 +386,7 @@ static void read_fields(struct reader *reader, const struct family *family)
     read_window(reader, family);
 }
 
-static void read_root(struct reader *reader, const struct json *root)
+static void read_root(struct config_reader *reader, const struct json *root)
 {
     reader->object = root;
     for (int depth = 0; depth < NESTING_LIMIT && json_is_object(reader->object); depth++) {
@@ -309,7 +412,8 @@ int model_config_parse(const char *name, const char *bytes, size_t length,
                        struct model_config *out, struct text *why)
 {
     struct model_config config = {0};
-    struct reader reader = {.name = name, .why = why, .config = &config, .missing = TEXT_INIT};
+    struct config_reader reader = {
+        .name = name, .why = why, .config = &config, .missing = TEXT_INIT};
     struct text reason = TEXT_INIT;
     struct json *root = NULL;
     if (json_parse(bytes, length, &root, &reason) != 0)

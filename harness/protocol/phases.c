@@ -11,18 +11,18 @@
 #define TEXT_LONGEST 500 /* bytes of a cell */
 #define NEWEST 8192      /* bytes that hold the last line of a phase file */
 
-struct reader {
+struct phases_reader {
     struct phase_record *record;
     size_t room;
     bool open; /* the last row's phase was begun, and neither ended nor failed */
 };
 
-static struct row *last_row(const struct reader *reader)
+static struct row *last_row(const struct phases_reader *reader)
 {
     return &reader->record->rows[reader->record->count - 1];
 }
 
-static struct row *push_row(struct reader *reader)
+static struct row *push_row(struct phases_reader *reader)
 {
     struct phase_record *record = reader->record;
     if (record->count == reader->room) {
@@ -33,7 +33,7 @@ static struct row *push_row(struct reader *reader)
     return &record->rows[record->count++];
 }
 
-/* What the newer line says wins; what it leaves out stays. */
+/* Cells of the newer line replace those of the row; what it leaves out stays. */
 static void replace_cells(struct row *row, const struct row *newer)
 {
     struct row merged = ROW_INIT;
@@ -43,7 +43,7 @@ static void replace_cells(struct row *row, const struct row *newer)
     *row = merged;
 }
 
-static void on_hello(struct reader *reader, const struct row *row)
+static void on_hello(struct phases_reader *reader, const struct row *row)
 {
     if (reader->record->said_hello) {
         reader->record->bad_lines++;
@@ -53,15 +53,15 @@ static void on_hello(struct reader *reader, const struct row *row)
     reader->record->said_hello = true;
 }
 
-/* A phase never said to be over is not to be taken for a whole one. */
-static void leave_open(struct reader *reader)
+/* A phase whose end is not in the file is partial. */
+static void leave_open(struct phases_reader *reader)
 {
     if (reader->open)
         row_set_text(last_row(reader), COLUMN_partial, "yes");
     reader->open = false;
 }
 
-/* Nor is one behind which others came, and that is nobody's fault but the child's. */
+/* A phase that was not ended before the next began: an error of the child. */
 static void mark_unended(struct row *row)
 {
     char *error = xasprintf("phase %.400s was not ended", row_text(row, COLUMN_phase));
@@ -71,7 +71,7 @@ static void mark_unended(struct row *row)
     free(error);
 }
 
-static void on_begin(struct reader *reader, const struct row *row)
+static void on_begin(struct phases_reader *reader, const struct row *row)
 {
     if (row_text(row, COLUMN_phase) == NULL || row_is_closing(row)) {
         reader->record->bad_lines++;
@@ -88,7 +88,7 @@ static void on_begin(struct reader *reader, const struct row *row)
     reader->open = true;
 }
 
-static void on_end(struct reader *reader, const struct row *row)
+static void on_end(struct phases_reader *reader, const struct row *row)
 {
     if (!reader->open || !row_same_phase(last_row(reader), row)) {
         reader->record->bad_lines++;
@@ -104,7 +104,7 @@ static void on_end(struct reader *reader, const struct row *row)
 }
 
 /* A failure between two phases has a row of its own. */
-static void on_fail(struct reader *reader, const struct row *row)
+static void on_fail(struct phases_reader *reader, const struct row *row)
 {
     struct row said = ROW_INIT;
     row_copy(&said, row);
@@ -124,7 +124,7 @@ static void on_fail(struct reader *reader, const struct row *row)
     row_release(&said);
 }
 
-/* No child fills rows.csv with its texts. Cut at a whole character. */
+/* Long texts of a child would swell rows.csv. Cut at a whole character. */
 static void cut_texts(struct row *row)
 {
     for (enum column column = 0; column < COLUMNS; column++) {
@@ -150,7 +150,7 @@ static void drop_cells(struct phase_record *record, unsigned verb, struct row *r
     }
 }
 
-/* The other statuses are for those to give who saw the child from outside. */
+/* A child may report these statuses only; the others are judged from outside. */
 static void check_status(struct phase_record *record, bool ended, struct row *row)
 {
     int status = row_status(row);
@@ -163,7 +163,7 @@ static void check_status(struct phase_record *record, bool ended, struct row *ro
     row_set_status(row, STATUS_error);
 }
 
-static void on_verb(struct reader *reader, const char *verb, const struct row *row)
+static void on_verb(struct phases_reader *reader, const char *verb, const struct row *row)
 {
     struct phase_record *record = reader->record;
     bool over = record->said_bye || (record->failed && strcmp(verb, "bye") != 0);
@@ -184,21 +184,21 @@ static void on_verb(struct reader *reader, const char *verb, const struct row *r
 
 static void on_line(void *user, const char *verb, const struct row *row)
 {
-    struct phase_record *record = ((struct reader *)user)->record;
-    struct row tame = ROW_INIT;
+    struct phase_record *record = ((struct phases_reader *)user)->record;
+    struct row allowed = ROW_INIT;
     bool ends = strcmp(verb, "end") == 0;
-    row_copy(&tame, row);
-    cut_texts(&tame);
+    row_copy(&allowed, row);
+    cut_texts(&allowed);
     if (strcmp(verb, "hello") == 0)
-        drop_cells(record, SAID_IN_HELLO, &tame);
+        drop_cells(record, SAID_IN_HELLO, &allowed);
     else if (strcmp(verb, "begin") == 0)
-        drop_cells(record, SAID_IN_BEGIN, &tame);
+        drop_cells(record, SAID_IN_BEGIN, &allowed);
     else if (ends || strcmp(verb, "fail") == 0) {
-        drop_cells(record, SAID_IN_END, &tame);
-        check_status(record, ends, &tame);
+        drop_cells(record, SAID_IN_END, &allowed);
+        check_status(record, ends, &allowed);
     }
-    on_verb(user, verb, &tame);
-    row_release(&tame);
+    on_verb(user, verb, &allowed);
+    row_release(&allowed);
 }
 
 /* --- the live page --------------------------------------------------------------------- */
@@ -237,8 +237,8 @@ static void add_live(const struct live_state *state, struct row *row)
     row_release(&live);
 }
 
-/* The page's last word about the phase that did not end. A page that cannot be read costs its
- * counters, not the phases. */
+/* Adds the page's counters to the phase that did not end. Without a readable page the row has
+ * no counters; the phases are kept. */
 static int fill_from_page(const char *live_path, struct row *row)
 {
     struct live_page *page;
@@ -259,7 +259,7 @@ static int fill_from_page(const char *live_path, struct row *row)
 
 /* --- both ------------------------------------------------------------------------------ */
 
-static int read_lines(const char *path, struct reader *reader, struct text *why)
+static int read_lines(const char *path, struct phases_reader *reader, struct text *why)
 {
     struct text contents = TEXT_INIT;
     if (!file_exists(path))
@@ -277,7 +277,7 @@ int phases_read(const char *phases_path, const char *live_path, struct phase_rec
                 struct text *why)
 {
     struct phase_record read = {.hello = ROW_INIT};
-    struct reader reader = {.record = &read};
+    struct phases_reader reader = {.record = &read};
     int failed = read_lines(phases_path, &reader, why);
     bool unended = !failed && (reader.open || read.failed);
     leave_open(&reader);

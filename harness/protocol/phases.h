@@ -27,7 +27,7 @@
  * such lines, an end that was not begun and a phase named "run" are bad lines. Texts are cut at
  * 500 bytes. Verbs of newer speakers are skipped. */
 struct phase_record {
-    struct row hello;  /* what the child said of itself */
+    struct row hello; /* what the child said of itself */
     bool said_hello;
     bool said_bye;     /* ended as it wished to */
     bool failed;       /* a fail line came: the child's own verdict is in the last row */

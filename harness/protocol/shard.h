@@ -3,8 +3,9 @@
  *
  *   start     the rank program runs; host
  *   begin     all ranks are there, the child starts: everything known of the rank and its
- * device row       a row of a phase; the last one is the closing row complete  nothing is
- * missing
+ *             device
+ *   row       a row of a phase; the last one is the closing row
+ *   complete  nothing is missing
  */
 #ifndef HIGHWATER_PROTOCOL_SHARD_H
 #define HIGHWATER_PROTOCOL_SHARD_H

@@ -57,7 +57,7 @@ static int parse_field(const char *field, size_t length, struct row *row)
     int column = column_find(name);
     bool is_text = column >= 0 && column_facts[column].type == COLUMN_TYPE_TEXT;
     if (!failed && is_text && !text_is_shown(text_string(&value), value.length))
-        /* of several lines, or not UTF-8: foreign speakers are not so tidy */
+        /* of several lines, or not UTF-8: other programs may write such texts */
         row_set_escaped(row, (enum column)column, value.data, value.length);
     else if (!failed && column >= 0)
         failed = row_parse_cell(row, (enum column)column, text_string(&value), value.length);

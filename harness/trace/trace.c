@@ -17,7 +17,7 @@ static const char *const segment_header[] = {"after_trace_line", "action", "byte
 
 #define TOO_LARGE ((uint64_t)1 << 60)
 
-struct reader {
+struct trace_reader {
     struct trace trace;
     struct segment_records segments;
     size_t capacity;
@@ -27,7 +27,7 @@ struct reader {
     struct text reason;
 };
 
-static int refuse(struct reader *reader, const char *what, const char *value)
+static int refuse(struct trace_reader *reader, const char *what, const char *value)
 {
     text_add(&reader->reason, what);
     if (value) {
@@ -38,7 +38,7 @@ static int refuse(struct reader *reader, const char *what, const char *value)
     return -1;
 }
 
-static int read_number(struct reader *reader, const char *name, const char *value,
+static int read_number(struct trace_reader *reader, const char *name, const char *value,
                        uint64_t *out)
 {
     struct text reason = TEXT_INIT;
@@ -49,7 +49,7 @@ static int read_number(struct reader *reader, const char *name, const char *valu
     return result;
 }
 
-static int read_size(struct reader *reader, const char *value, uint64_t *out)
+static int read_size(struct trace_reader *reader, const char *value, uint64_t *out)
 {
     uint64_t bytes;
     if (read_number(reader, "bytes", value, &bytes))
@@ -63,7 +63,7 @@ static int read_size(struct reader *reader, const char *value, uint64_t *out)
     return 0;
 }
 
-static struct trace_event *add_event(struct reader *reader, enum trace_op op)
+static struct trace_event *add_event(struct trace_reader *reader, enum trace_op op)
 {
     struct trace *trace = &reader->trace;
     if (trace->count == reader->capacity) {
@@ -75,7 +75,7 @@ static struct trace_event *add_event(struct reader *reader, enum trace_op op)
     return event;
 }
 
-static int read_alloc(struct reader *reader, char **fields)
+static int read_alloc(struct trace_reader *reader, char **fields)
 {
     uint64_t id, bytes, stream, address = 0;
     uint32_t slot;
@@ -97,7 +97,7 @@ static int read_alloc(struct reader *reader, char **fields)
     return 0;
 }
 
-static int read_free(struct reader *reader, char **fields)
+static int read_free(struct trace_reader *reader, char **fields)
 {
     uint64_t id;
     uint32_t slot;
@@ -109,7 +109,7 @@ static int read_free(struct reader *reader, char **fields)
     return 0;
 }
 
-static int read_oom(struct reader *reader, char **fields)
+static int read_oom(struct trace_reader *reader, char **fields)
 {
     uint64_t bytes, stream = 0;
     if (read_size(reader, fields[BYTES], &bytes) ||
@@ -121,7 +121,7 @@ static int read_oom(struct reader *reader, char **fields)
     return 0;
 }
 
-static int read_begin(struct reader *reader, char **fields)
+static int read_begin(struct trace_reader *reader, char **fields)
 {
     struct trace *trace = &reader->trace;
     if (reader->in_phase)
@@ -135,7 +135,7 @@ static int read_begin(struct reader *reader, char **fields)
     return 0;
 }
 
-static int read_end(struct reader *reader, char **fields)
+static int read_end(struct trace_reader *reader, char **fields)
 {
     struct trace *trace = &reader->trace;
     if (!reader->in_phase || strcmp(fields[ID], trace->names[trace->name_count - 1]) != 0)
@@ -145,7 +145,7 @@ static int read_end(struct reader *reader, char **fields)
     return 0;
 }
 
-static int read_empty_cache(struct reader *reader, char **fields)
+static int read_empty_cache(struct trace_reader *reader, char **fields)
 {
     (void)fields;
     add_event(reader, TRACE_EMPTY_CACHE);
@@ -153,7 +153,7 @@ static int read_empty_cache(struct reader *reader, char **fields)
 }
 
 /* The first record decides how many fields the others have. */
-static int read_header(struct reader *reader, char **fields, size_t count,
+static int read_header(struct trace_reader *reader, char **fields, size_t count,
                        const char *const *header, size_t least, size_t most)
 {
     bool same = count >= least && count <= most;
@@ -169,7 +169,7 @@ static int read_header(struct reader *reader, char **fields, size_t count,
     return 0;
 }
 
-static int check_count(struct reader *reader, size_t count)
+static int check_count(struct trace_reader *reader, size_t count)
 {
     if (count == reader->fields)
         return 0;
@@ -179,9 +179,9 @@ static int check_count(struct reader *reader, size_t count)
 
 static int read_trace_record(void *user, char **fields, size_t count, uint64_t line)
 {
-    static int (*const readers[])(struct reader *, char **) = {
+    static int (*const readers[])(struct trace_reader *, char **) = {
         read_alloc, read_free, read_oom, read_empty_cache, read_begin, read_end};
-    struct reader *reader = user;
+    struct trace_reader *reader = user;
     (void)line;
     if (!reader->fields)
         return read_header(reader, fields, count, trace_header, TAG, TRACE_FIELDS);
@@ -196,7 +196,7 @@ static int read_trace_record(void *user, char **fields, size_t count, uint64_t l
 
 static int read_segment_record(void *user, char **fields, size_t count, uint64_t line)
 {
-    struct reader *reader = user;
+    struct trace_reader *reader = user;
     struct segment_records *segments = &reader->segments;
     struct segment_record record = {0};
     int action = 0;
@@ -226,7 +226,7 @@ static int read_segment_record(void *user, char **fields, size_t count, uint64_t
     return 0;
 }
 
-static int read_file(const char *path, struct reader *reader,
+static int read_file(const char *path, struct trace_reader *reader,
                      int (*each)(void *user, char **fields, size_t count, uint64_t line),
                      struct text *why)
 {
@@ -250,7 +250,7 @@ static int read_file(const char *path, struct reader *reader,
 
 int trace_read(const char *path, struct trace *trace, struct text *why)
 {
-    struct reader reader = {.reason = TEXT_INIT};
+    struct trace_reader reader = {.reason = TEXT_INIT};
     const int result = read_file(path, &reader, read_trace_record, why);
     reader.trace.slots = reader.ids.slots;
     reader.trace.tagged = reader.fields == TRACE_FIELDS;
@@ -273,7 +273,7 @@ void trace_release(struct trace *trace)
 
 int segments_read(const char *path, struct segment_records *segments, struct text *why)
 {
-    struct reader reader = {.reason = TEXT_INIT};
+    struct trace_reader reader = {.reason = TEXT_INIT};
     const int result = read_file(path, &reader, read_segment_record, why);
     if (result)
         segments_release(&reader.segments);
