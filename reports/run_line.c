@@ -77,7 +77,7 @@ static void line_open(struct run_line *line, const struct row *row)
         .rank = row_count(row, COLUMN_rank),
         .status = -1,
     };
-    line->place = plan_place(line->run);
+    line->place = plan_place(row);
 }
 
 static void replace(char **text, const struct row *row, enum column column)

@@ -35,20 +35,26 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
     text_release(&said);
 }
 
-/* The study or the names of its runs say how many devices it is on. */
+static void hear_place(void *user, const struct row *closing, size_t ranks)
+{
+    struct folder_view *view = user;
+    for (size_t i = 0; i < ranks; i++) {
+        uint64_t place = plan_place(&closing[i]);
+        view->places = place > view->places ? place : view->places;
+    }
+}
+
+/* The study or its rows say how many devices it is on. */
 static int count_places(struct folder_view *view, struct text *why)
 {
+    const struct run_listener listener = {.run = hear_place, .user = view};
     struct reading told = study_ranks(&view->study);
     struct whole_runs table;
     view->places = told.known ? told.value : 1;
     if (!is_alone(view) || told.known)
         return 0;
-    if (whole_runs_read(view->folder, true, NULL, &table, why) != 0)
+    if (whole_runs_read(view->folder, true, &listener, &table, why) != 0)
         return -1;
-    for (size_t i = 0; i < table.done.count; i++) {
-        uint64_t place = plan_place(run_set_name(&table.done, i));
-        view->places = place > view->places ? place : view->places;
-    }
     whole_runs_release(&table);
     return 0;
 }

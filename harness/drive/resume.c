@@ -154,19 +154,21 @@ int resume_check_rows(const struct resume *resume, const struct study *study,
 {
     struct text otherwise = TEXT_INIT;
     struct plan_run run;
-    const char *name = row_text(&closing[0], COLUMN_run);
-    bool known = plan_run_named(study, name, &run);
     for (size_t i = 0; i < ranks; i++) {
         struct row row = ROW_INIT;
+        bool known = plan_run_told(study, &closing[i], &run);
         row_copy(&row, &closing[i]);
         plan_correct(&resume->ours, known ? &run : NULL, &row, &otherwise);
+        if (!known && otherwise.length == 0)
+            text_add(&otherwise,
+                     "it has no run of their role, dimension, value, input and trial");
         check_fits(&row, &otherwise);
         row_release(&row);
     }
     int result = otherwise.length > 0 ? -1 : 0;
     if (result != 0)
-        text_addf(why, "rows.csv: the rows of %s are not of this study: %s", name,
-                  text_string(&otherwise));
+        text_addf(why, "rows.csv: the rows of %s are not of this study: %s",
+                  row_text(&closing[0], COLUMN_run), text_string(&otherwise));
     text_release(&otherwise);
     return result;
 }
@@ -174,11 +176,11 @@ int resume_check_rows(const struct resume *resume, const struct study *study,
 int resume_check_devices(const struct placement *all, const struct row *closing, size_t ranks,
                          struct text *why)
 {
-    const char *run = row_text(&closing[0], COLUMN_run);
-    uint64_t place = run != NULL ? plan_place(run) : 0;
+    uint64_t place = plan_place(&closing[0]);
     if (place > all->ranks) {
-        text_addf(why, "%s: the rows are of %llu devices, there are %llu now", run,
-                  (unsigned long long)place, (unsigned long long)all->ranks);
+        text_addf(why, "%s: the rows are of %llu devices, there are %llu now",
+                  row_text(&closing[0], COLUMN_run), (unsigned long long)place,
+                  (unsigned long long)all->ranks);
         return -1;
     }
     const struct placement mine = placement_of_run(all, place), *placement = &mine;

@@ -27,8 +27,8 @@ void resume_close(struct resume *resume);
 /* Driver, libraries and program against environment.json. -1: others. */
 int resume_check_machine(const char *folder, const struct json *environment,
                          struct text *why) MUST_CHECK;
-/* The closing rows of one run against what the study writes for a run of that name, or for any
- * when it has none of that name. -1: they say something else. */
+/* The closing rows of one run against what the study writes for the run that they say they are
+ * of, its name included. -1: they say something else, or the study has no such run. */
 int resume_check_rows(const struct resume *resume, const struct study *study,
                       const struct row *closing, size_t ranks, struct text *why) MUST_CHECK;
 /* Kinds of devices against the closing rows of one run. -1: others. */

@@ -8,10 +8,13 @@
 
 const char *const plan_role_names[] = {"sweep", "boundary", "input", NULL};
 
-static void name_run(const struct study *study, struct plan_run *run)
+/* By enum study_phases. */
+static const char *const split_or_whole[] = {"split", "whole"};
+
+/* `both`: each point is run in both ways, which the names tell apart. */
+static void name_run(bool both, struct plan_run *run)
 {
-    const char *whole =
-        study->phases == PHASES_BOTH && run->phases == PHASES_WHOLE ? "-whole" : "";
+    const char *whole = both && run->phases == PHASES_WHOLE ? "-whole" : "";
     unsigned long long value = run->value, trial = run->trial;
     char device[24] = "";
     if (run->place > 0)
@@ -23,24 +26,6 @@ static void name_run(const struct study *study, struct plan_run *run)
         snprintf(run->name, sizeof run->name, "r-%s%s-%llu-t%llu%s%s",
                  run->role == ROLE_BOUNDARY ? "boundary-" : "",
                  dimension_facts[run->dimension].name, value, trial, device, whole);
-}
-
-/* The digits of a run's trial: an input may be named like one, the last is meant. */
-static const char *find_trial(const char *name)
-{
-    const char *found = NULL;
-    for (const char *at = name; (at = strstr(at, "-t")) != NULL; at += 2)
-        found = at + 2;
-    return found;
-}
-
-uint64_t plan_place(const char *name)
-{
-    const char *behind = find_trial(name);
-    if (behind == NULL)
-        return 0;
-    behind += strspn(behind, "0123456789");
-    return strncmp(behind, "-d", 2) == 0 ? strtoull(behind + 2, NULL, 10) : 0;
 }
 
 /* The fixed point with another value of one dimension. */
@@ -92,7 +77,7 @@ void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run)
     run->trial = trial + 1;
     run->place = study->placement == PLACEMENT_ALONE ? device + 1 : 0;
     run->phases = study->phases == PHASES_BOTH ? (int)way : study->phases;
-    name_run(study, run);
+    name_run(study->phases == PHASES_BOTH, run);
 }
 
 /* --- shuffling --- */
@@ -164,49 +149,91 @@ void plan_probe(const struct study *study, const struct study_boundary *boundary
     run->trial = trial;
     run->phases = phases;
     run->place = place;
-    name_run(study, run);
+    name_run(study->phases == PHASES_BOTH, run);
 }
 
-/* --- a run by its name --- */
+/* --- a run by its rows --- */
 
-/* `end`: where the trial begins. */
-static bool point_named(const struct study *study, const char *name, const char *end,
-                        struct plan_run *run)
+static int find_role(const char *name)
 {
-    bool boundary = text_starts_with(name, "r-boundary-");
-    for (size_t i = 0; text_starts_with(name, "r-input-") && i < study->input_count; i++) {
-        const char *input = name + strlen("r-input-");
-        if (!text_starts_with(input, study->inputs[i].name) ||
-            input + strlen(study->inputs[i].name) != end)
-            continue;
-        point_at(study, i, run);
-        return true;
-    }
-    for (int i = 0; i < DIMENSIONS; i++) {
-        const char *rest = name + strlen(boundary ? "r-boundary-" : "r-");
-        size_t length = strlen(dimension_facts[i].name);
-        if (!text_starts_with(rest, dimension_facts[i].name) || rest[length] != '-')
-            continue;
-        vary(study, boundary ? ROLE_BOUNDARY : ROLE_SWEEP, (enum dimension)i,
-             strtoull(rest + length + 1, NULL, 10), run);
-        return true;
-    }
-    return false;
+    for (int i = 0; name != NULL && plan_role_names[i] != NULL; i++)
+        if (strcmp(plan_role_names[i], name) == 0)
+            return i;
+    return -1;
 }
 
-bool plan_run_named(const struct study *study, const char *name, struct plan_run *run)
+/* What the cells say of a run, but its point. False: they are not those of a run. */
+static bool take_cells(const struct row *row, struct plan_run *run)
 {
-    const char *trial = find_trial(name);
-    if (trial == NULL || !text_starts_with(name, "r-") ||
-        !point_named(study, name, trial - strlen("-t"), run))
+    const char *dimension = row_text(row, COLUMN_dimension);
+    const char *phases = row_text(row, COLUMN_phases);
+    struct reading value = row_count(row, COLUMN_value), trial = row_count(row, COLUMN_trial);
+    int role = find_role(row_text(row, COLUMN_role));
+    *run = (struct plan_run){.input = row_text(row, COLUMN_input), .dimension = -1};
+    if (role < 0 || !trial.known)
         return false;
-    run->trial = strtoull(trial, NULL, 10);
-    run->place = plan_place(name);
-    run->phases = study->phases;
-    if (study->phases == PHASES_BOTH)
-        run->phases = strstr(trial, "-whole") != NULL ? PHASES_WHOLE : PHASES_SPLIT;
-    name_run(study, run);
-    return strcmp(run->name, name) == 0; /* whatever else stands in it */
+    run->role = (enum plan_role)role;
+    run->trial = trial.value;
+    bool whole = phases != NULL && strcmp(phases, split_or_whole[PHASES_WHOLE]) == 0;
+    run->phases = whole ? PHASES_WHOLE : PHASES_SPLIT;
+    if (run->role == ROLE_INPUT)
+        return run->input != NULL;
+    run->dimension = dimension != NULL ? dimension_find(dimension) : -1;
+    run->value = value.value;
+    return run->dimension >= 0 && value.known;
+}
+
+/* There is no column for it: it stands where the name that the cells give ends. */
+static bool take_place(const struct row *row, bool both, struct plan_run *run)
+{
+    const char *name = row_text(row, COLUMN_run);
+    run->place = 0;
+    name_run(false, run);
+    size_t length = strlen(run->name);
+    if (name != NULL && strncmp(name, run->name, length) == 0 &&
+        strncmp(name + length, "-d", 2) == 0)
+        run->place = strtoull(name + length + 2, NULL, 10);
+    name_run(both, run);
+    return name != NULL && strcmp(name, run->name) == 0;
+}
+
+uint64_t plan_place(const struct row *row)
+{
+    struct plan_run run;
+    bool told =
+        take_cells(row, &run) && (take_place(row, false, &run) || take_place(row, true, &run));
+    return told ? run.place : 0;
+}
+
+static const struct study_input *find_input(const struct study *study, const char *name)
+{
+    for (size_t i = 0; i < study->input_count; i++)
+        if (strcmp(study->inputs[i].name, name) == 0)
+            return &study->inputs[i];
+    return NULL;
+}
+
+bool plan_run_told(const struct study *study, const struct row *row, struct plan_run *run)
+{
+    struct plan_run told;
+    if (!take_cells(row, &told))
+        return false;
+    if (told.role == ROLE_INPUT) {
+        const struct study_input *input = find_input(study, told.input);
+        if (input == NULL)
+            return false;
+        told.input = input->name;
+        told.point = input->point;
+    } else {
+        told.input = NULL;
+        told.point = study->point;
+        told.point.value[told.dimension] = reading_of(told.value);
+    }
+    if (study->phases != PHASES_BOTH)
+        told.phases = study->phases;
+    take_place(row, study->phases == PHASES_BOTH, &told);
+    *run = told;
+    return true;
 }
 
 /* --- what is decided --- */
@@ -220,7 +247,7 @@ void plan_describe_run(const struct plan_run *run, struct row *row)
     row_set_count(row, COLUMN_trial, run->trial);
     point_to_row(&run->point, row);
     row_set_text(row, COLUMN_input, run->input);
-    row_set_text(row, COLUMN_phases, run->phases == PHASES_WHOLE ? "whole" : "split");
+    row_set_text(row, COLUMN_phases, split_or_whole[run->phases]);
     row_set_text(row, COLUMN_run, run->name);
 }
 

@@ -48,12 +48,14 @@ void plan_run_at(const struct plan *plan, size_t index, struct plan_run *run);
 void plan_probe(const struct study *study, const struct study_boundary *boundary,
                 uint64_t value, uint64_t trial, int phases, uint64_t place,
                 struct plan_run *run);
-/* The run that is called so, also one that no plan has (a value that was taken out, a probe).
- * False: the study has no run of that name, whatever its values. */
-bool plan_run_named(const struct study *study, const char *name,
-                    struct plan_run *run) MUST_CHECK;
-/* The place of a run's device, told from its name, from 1; 0: none, a run of all. */
-uint64_t plan_place(const char *name);
+/* The run that a row is of, also one that no plan has (a value that was taken out, a probe), by
+ * its cells role, dimension and value or input, trial and phases; the name is the one that the
+ * study gives it, the row's own may be another. False: they are of no run of the study. */
+bool plan_run_told(const struct study *study, const struct row *row,
+                   struct plan_run *run) MUST_CHECK;
+/* The place of a row's device, from 1; 0: none, a run of all, or one whose name is not what its
+ * cells say. */
+uint64_t plan_place(const struct row *row);
 
 /* The phases of a run with their predicted counters (rows as a child would report them: phase,
  * pass, repeat, status, counters), under PHASES_SPLIT or PHASES_WHOLE. A phase that would not

@@ -48,8 +48,7 @@ static struct reading rank_of(const struct probes *probes, const struct row *clo
 {
     struct reading rank = row_count(closing, COLUMN_rank);
     if (is_alone(probes)) {
-        const char *run = row_text(closing, COLUMN_run);
-        uint64_t place = run != NULL ? plan_place(run) : 0;
+        uint64_t place = plan_place(closing);
         rank = place > 0 ? reading_of(place - 1) : reading_missing();
     }
     return rank.known && rank.value < probes->ranks ? rank : reading_missing();

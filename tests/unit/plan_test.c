@@ -56,19 +56,20 @@ static void test_a_sweep_varies_one_thing(void **state)
     study_release(&study);
 }
 
-/* A run is found again by its name alone. */
-static void assert_named(const struct study *study, const struct plan_run *run)
+/* A run is found again by its row. */
+static void assert_told(const struct study *study, const struct plan_run *run)
 {
     struct plan_run found;
     struct row wanted = ROW_INIT, described = ROW_INIT;
-    if (!plan_run_named(study, run->name, &found))
-        fail_msg("%s: no run of that name", run->name);
     plan_describe_run(run, &wanted);
+    if (!plan_run_told(study, &wanted, &found))
+        fail_msg("%s: no such run", run->name);
     plan_describe_run(&found, &described);
     for (enum column column = 0; column < COLUMNS; column++)
         assert_true(row_same_cell(&wanted, &described, column));
     assert_int_equal(found.place, run->place);
     assert_int_equal(found.dimension, run->dimension);
+    assert_int_equal(plan_place(&wanted), run->place);
     row_release(&wanted);
     row_release(&described);
 }
@@ -96,7 +97,7 @@ static void test_names_are_unique_and_fit(void **state)
     for (size_t i = 0; i < plan.count; i++) {
         runs[i] = run_of(&plan, i);
         assert_true(strlen(runs[i].name) + 1 < sizeof runs[i].name);
-        assert_named(&study, &runs[i]);
+        assert_told(&study, &runs[i]);
     }
     qsort(runs, plan.count, sizeof *runs, by_name);
     for (size_t i = 1; i < plan.count; i++)
@@ -182,7 +183,7 @@ static void test_both_and_probes(void **state)
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-whole");
     assert_int_equal(probe.point.value[DIMENSION_batch].value, 5);
     assert_int_equal(probe.point.value[DIMENSION_context].value, 128);
-    assert_named(&study, &probe);
+    assert_told(&study, &probe);
     plan_release(&plan);
     study.phases = PHASES_WHOLE;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
@@ -200,10 +201,10 @@ static void test_both_and_probes(void **state)
 static void test_alone(void **state)
 {
     (void)state;
-    static const char *const wanted[] = {
-        "r-input-a-t1-d3-t1-d1", "r-input-a-t1-d3-t2-d1", "r-input-a-t1-d3-t1-d2",
-        "r-input-a-t1-d3-t2-d2", "r-batch-3-t1-d1",       "r-batch-3-t2-d1",
-        "r-batch-3-t1-d2",       "r-batch-3-t2-d2"};
+    static const char *const wanted[] = {"r-input-a-t1-d3-t1-d1", "r-input-a-t1-d3-t2-d1",
+                                         "r-input-a-t1-d3-t1-d2", "r-input-a-t1-d3-t2-d2",
+                                         "r-batch-3-t1-d1",       "r-batch-3-t2-d1",
+                                         "r-batch-3-t1-d2",       "r-batch-3-t2-d2"};
     const struct study_boundary boundary = {.dimension = DIMENSION_batch, .from = 1, .to = 9};
     struct study study;
     struct plan plan;
@@ -214,7 +215,6 @@ static void test_alone(void **state)
     assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
     assert_int_equal(plan.count, 4); /* together: however many devices there are */
     assert_int_equal(run_of(&plan, 0).place, 0);
-    assert_int_equal(plan_place(run_of(&plan, 0).name), 0);
     plan_release(&plan);
     study.placement = PLACEMENT_ALONE;
     assert_int_equal(plan_make(&study, 2, &plan, &why), 0);
@@ -223,37 +223,84 @@ static void test_alone(void **state)
         const struct plan_run run = run_of(&plan, i);
         assert_string_equal(run.name, wanted[i]);
         assert_int_equal(run.place, 1 + i / 2 % 2);
-        assert_int_equal(plan_place(wanted[i]), run.place);
-        assert_named(&study, &run);
+        assert_told(&study, &run);
     }
     plan_release(&plan);
     study.phases = PHASES_BOTH;
     plan_probe(&study, &boundary, 5, 2, PHASES_WHOLE, 12, &probe);
     assert_string_equal(probe.name, "r-boundary-batch-5-t2-d12-whole");
-    assert_int_equal(plan_place(probe.name), 12);
-    assert_named(&study, &probe);
-    assert_int_equal(plan_place("no run's name"), 0);
+    assert_told(&study, &probe);
     study.trials = STUDY_RUNS_LIMIT / 4;
     assert_int_equal(plan_make(&study, 2, &plan, &why), -1);
     study_release(&study);
     text_release(&why);
 }
 
-static void test_names_of_no_run(void **state)
+static void assert_untold(const struct study *study, const struct row *good, enum column column,
+                          const char *value)
+{
+    struct row row = ROW_INIT;
+    struct plan_run run;
+    row_copy(&row, good);
+    assert_int_equal(row_parse_cell(&row, column, value, strlen(value)), 0);
+    if (plan_run_told(study, &row, &run))
+        fail_msg("%s = %s is %s", column_facts[column].name, value, run.name);
+    row_release(&row);
+}
+
+static void test_rows_of_no_run(void **state)
 {
     (void)state;
-    static const char *const names[] = {"", "r-", "r-t1", "r-input-t1", "r-input--t1",
-                                        "r-input-b-t1", "r-batch-8", "r-batch-t1",
-                                        "r-batch--t1", "r-batch-08-t1", "r-batch-8-t01",
-                                        "r-batch-8-t1x", "r-batch-8-t1-whole", "batch-8-t1",
-                                        "r-batch-8-t1-d0", "r-batch-+8-t1", "r-bath-8-t1",
-                                        "r-batch-18446744073709551616-t1", "r-input-a-t1-t"};
     struct study study;
+    struct plan plan;
     struct plan_run run;
-    make_study(HEAD "[input a]\n[sweep batch]\nvalues=8\n", &study);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (plan_run_named(&study, names[i], &run))
-            fail_msg("%s is %s", names[i], run.name);
+    struct row input = ROW_INIT, value = ROW_INIT, empty = ROW_INIT;
+    make_plan(HEAD "[input a]\n[sweep batch]\nvalues=8\n", &study, &plan);
+    run = run_of(&plan, 0);
+    plan_describe_run(&run, &input);
+    run = run_of(&plan, 1);
+    plan_describe_run(&run, &value);
+    assert_untold(&study, &input, COLUMN_role, "");
+    assert_untold(&study, &input, COLUMN_role, "inputs");
+    assert_untold(&study, &input, COLUMN_role, "sweep");
+    assert_untold(&study, &input, COLUMN_input, "b");
+    assert_untold(&study, &input, COLUMN_input, "");
+    assert_untold(&study, &input, COLUMN_trial, "");
+    assert_untold(&study, &value, COLUMN_dimension, "bath");
+    assert_untold(&study, &value, COLUMN_dimension, "");
+    assert_untold(&study, &value, COLUMN_value, "");
+    assert_false(plan_run_told(&study, &empty, &run));
+    row_release(&input);
+    row_release(&value);
+    plan_release(&plan);
+    study_release(&study);
+}
+
+/* A name decides nothing: the place is where the name that the cells give ends. */
+static void test_names_that_mislead(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "r-input-x-d7-t1",    "r-input-x-t1-d7-t2-d3", "r-input-x-t1-d7",  "r-batch-8-t1-d3",
+        "r-input-x-t1-d7-t1", "r-input-x-t1-d7-t2-d",  "x-t2-d3",          "",
+        "r-input-x-t1-d7-t2", "r-input-x-t1-d7-t2d3",  "r-input-x-t1-d07", "no run's name"};
+    struct study study;
+    struct plan plan;
+    struct row row = ROW_INIT;
+    make_plan(HEAD "[input x-t1-d7]\n[input x]\n", &study, &plan);
+    struct plan_run run = run_of(&plan, 0);
+    run.trial = 2;
+    plan_describe_run(&run, &row);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct plan_run told;
+        row_set_text(&row, COLUMN_run, names[i]);
+        assert_int_equal(plan_place(&row), i == 1 ? 3 : 0);
+        assert_true(plan_run_told(&study, &row, &told));
+        assert_string_equal(told.input, "x-t1-d7");
+        assert_int_equal(told.trial, 2);
+    }
+    row_release(&row);
+    plan_release(&plan);
     study_release(&study);
 }
 
@@ -338,7 +385,8 @@ int main(void)
         cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_both_and_probes),
         cmocka_unit_test(test_alone),
-        cmocka_unit_test(test_names_of_no_run),
+        cmocka_unit_test(test_rows_of_no_run),
+        cmocka_unit_test(test_names_that_mislead),
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_options),
     };

@@ -183,7 +183,7 @@ static void refuses(const char *rest, enum column column, const char *value, con
     resumed(rest, (struct change){.column = column, .value = value}, SWEEP_FAILED, 0, says);
 }
 
-/* What a row says of its own run is what the study would write for a run of that name. */
+/* What a row says of its own run is what the study would write for that run. */
 static void rows_of_others_are_refused(void **state)
 {
     (void)state;
@@ -195,10 +195,11 @@ static void rows_of_others_are_refused(void **state)
     refuses(swept, COLUMN_backend, "host", "backend is host, should be simulated");
     refuses(swept, COLUMN_schema, "7", "schema is 7, should be 1");
     refuses(swept, COLUMN_batch, "16", "batch is 16, should be 8");
-    refuses(swept, COLUMN_value, "9", "value is 9, should be 8");
-    refuses(swept, COLUMN_trial, "3", "trial is 3, should be 1");
-    refuses(swept, COLUMN_role, "boundary", "role is boundary, should be sweep");
-    refuses(swept, COLUMN_dimension, "width", "dimension is width, should be batch");
+    refuses(swept, COLUMN_value, "9", "batch is 8, should be 9");
+    refuses(swept, COLUMN_trial, "3", "run is r-batch-8-t1, should be r-batch-8-t3");
+    refuses(swept, COLUMN_role, "boundary",
+            "run is r-batch-8-t1, should be r-boundary-batch-8-t1");
+    refuses(swept, COLUMN_dimension, "width", "batch is 8, should be 1");
     refuses(swept, COLUMN_context, "9", "context is 9, should be 8");
     refuses(swept, COLUMN_layers, "2", "layers is 2, should be empty");
     refuses(swept, COLUMN_input, "one", "input is one, should be empty");
@@ -214,16 +215,17 @@ static void rows_of_others_are_refused(void **state)
             "r-batch-8-t1 are not of this study: fits is no, should be yes: status is ok");
     refuses(swept, COLUMN_status, "oom", "fits is yes, should be no: status is oom");
     refuses(swept, COLUMN_status, "adapted", "fits is yes, should be empty: status is adapted");
-    refuses(input, COLUMN_input, "two", "r-input-one-t1 are not of this study: input is two");
+    refuses(input, COLUMN_input, "two",
+            "r-input-one-t1 are not of this study: it has no run of their role");
     refuses(input, COLUMN_value, "3", "value is 3, should be empty");
-    refuses(probe, COLUMN_role, "sweep", "role is sweep, should be boundary");
-    refuses(probe, COLUMN_value, "4", "value is 4, should be 1");
-    refuses(both, COLUMN_phases, "whole", "r-batch-8-t1 are not of this study: phases is");
-    refuses(both, COLUMN_phases, "split", "r-batch-8-t1-whole are not of this study: phases");
+    refuses(probe, COLUMN_role, "sweep",
+            "run is r-boundary-batch-1-t1, should be r-batch-1-t1");
+    refuses(probe, COLUMN_value, "4", "batch is 1, should be 4");
+    refuses(both, COLUMN_phases, "whole", "run is r-batch-8-t1, should be r-batch-8-t1-whole");
+    refuses(both, COLUMN_phases, "split", "run is r-batch-8-t1-whole, should be r-batch-8-t1");
 }
 
-/* An empty cell says nothing; a run that the study does not know is left alone, if its rows are
- * the study's. */
+/* An empty cell says nothing. */
 static void rows_that_say_nothing_else_stay(void **state)
 {
     (void)state;
@@ -233,11 +235,11 @@ static void rows_that_say_nothing_else_stay(void **state)
     resumed(rest, (struct change){.column = COLUMN_fits, .value = ""}, SWEEP_DONE, 0, "");
     resumed(rest, (struct change){.column = COLUMN_study_hash, .value = "s-0"}, SWEEP_DONE, 0,
             "");
-    static const char *const unknown[] = {"r-input-gone-t1", "r-batch-8", "8"};
-    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+    static const char *const misnamed[] = {"r-input-gone-t1", "r-batch-8", "8"};
+    for (size_t i = 0; i < sizeof misnamed / sizeof misnamed[0]; i++)
         resumed(rest,
-                (struct change){.column = COLUMN_run, .value = unknown[i], .everywhere = true},
-                SWEEP_DONE, 1, "");
+                (struct change){.column = COLUMN_run, .value = misnamed[i], .everywhere = true},
+                SWEEP_FAILED, 0, ", should be r-batch-8-t1");
 }
 
 /* Every role, both ways and a shuffled order; then grown in all that may grow. */
