@@ -91,6 +91,7 @@ static void add_value(struct text *out, const struct option *option,
     case OPTION_CHOICE:
         text_add(out, option->choices[value->choice]);
         break;
+    case OPTION_NAME:
     case OPTION_TEXT:
         text_add(out, value->text != NULL ? value->text : "");
         break;
@@ -119,6 +120,7 @@ static void load(const struct option *option, const void *target, struct option_
     case OPTION_CHOICE:
         value->choice = *(const int *)at;
         break;
+    case OPTION_NAME:
     case OPTION_TEXT:
         value->text = *(char *const *)at;
         break;
@@ -174,12 +176,13 @@ static int parse_number(const struct option *option, const char *value, uint64_t
     return failed ? -1 : check_bounds(option, value, *count, why);
 }
 
-static int parse_choice(const struct option *option, const char *value, int *choice,
-                        struct text *why)
+static int parse_choice(const struct option *option, const char *value,
+                        struct option_value *parsed, struct text *why)
 {
     for (int i = 0; option->choices[i] != NULL; i++)
         if (strcmp(option->choices[i], value) == 0) {
-            *choice = i;
+            parsed->choice = i;
+            parsed->text = option->choices[i];
             return 0;
         }
     refuse(option, value, why);
@@ -237,7 +240,8 @@ static int parse_value(const struct option *option, const char *given,
     case OPTION_FLAG:
         return parse_flag(option, given, &value->flag, why);
     case OPTION_CHOICE:
-        return parse_choice(option, given, &value->choice, why);
+    case OPTION_NAME:
+        return parse_choice(option, given, value, why);
     case OPTION_TEXT:
         value->text = given;
         return parse_text(option, given, why);
@@ -306,6 +310,9 @@ static void store(const struct option *option, void *target, const struct option
         break;
     case OPTION_CHOICE:
         *(int *)at = value->choice;
+        break;
+    case OPTION_NAME:
+        *(const char **)at = value->text;
         break;
     case OPTION_TEXT:
         *(char **)at = value->text != NULL ? xstrdup(value->text) : NULL;

@@ -8,6 +8,7 @@
  *   OPTION_REAL                                  double
  *   OPTION_FLAG                                  bool, "yes" or "no" (a bare --flag is yes)
  *   OPTION_CHOICE                                int, index into `choices`
+ *   OPTION_NAME                                  const char *, one of `choices`
  *   OPTION_TEXT                                  char *, owned by the target
  * Names are written with underscores; on a command line hyphens and underscores are the same.
  */
@@ -28,6 +29,7 @@ enum option_type {
     OPTION_REAL,
     OPTION_FLAG,
     OPTION_CHOICE,
+    OPTION_NAME,
     OPTION_TEXT,
 };
 
@@ -36,7 +38,7 @@ struct option {
     enum option_type type;
     size_t offset;
     uint64_t minimum, maximum;  /* COUNT, SIZE, DURATION; maximum 0: no upper bound */
-    const char *const *choices; /* CHOICE: names, NULL-terminated; TEXT: shown in the help */
+    const char *const *choices; /* CHOICE, NAME: NULL-terminated */
     const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
     const char *help;           /* one line; begins with the argument's meaning */
     const char *not_yet;        /* non-NULL: any value but `fallback` is refused: "not yet" */

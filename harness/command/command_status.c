@@ -10,7 +10,8 @@
 
 static void print_text(const struct folder_view *view, struct text *out)
 {
-    text_addf(out, "%s on %s: %s\n", view->study.name, backend_names[view->study.backend],
+    text_addf(out, "%s on %s: %s\n", view->study.name,
+              backend_names[view->study.setting.backend],
               view->in_use ? text_string(&view->user) : "nobody is at work");
     text_addf(out, "%zu run%s done, %s%zu left\n", view->made, view->made == 1 ? "" : "s",
               view->study.boundary_count > 0 && view->left > 0 ? "about " : "", view->left);
@@ -46,7 +47,7 @@ static void print_json(const struct folder_view *view, struct text *out)
     struct text boundaries = TEXT_INIT;
     probes_add_text(&view->probes, &boundaries);
     json_set_text(document, "study", view->study.name);
-    json_set_text(document, "backend", backend_names[view->study.backend]);
+    json_set_text(document, "backend", backend_names[view->study.setting.backend]);
     json_set_flag(document, "in_use", view->in_use);
     json_set_count(document, "done", view->made);
     json_set_count(document, "left", view->left);

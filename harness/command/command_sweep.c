@@ -53,8 +53,8 @@ static const struct option sweep_options[] = {
 /* The folder of a study when none is given: it says when nothing in it was observed. */
 static char *default_folder(const struct study *study)
 {
-    const char *backend = backend_names[study->backend];
-    bool observed = study->backend == BACKEND_CUDA;
+    const char *backend = backend_names[study->setting.backend];
+    bool observed = study->setting.backend == BACKEND_CUDA;
     return xasprintf("results/%s%s%s", study->name, observed ? "" : ".",
                      observed ? "" : backend);
 }
@@ -74,7 +74,7 @@ static int sweep_into(const struct command_call *call, const struct study *study
     const struct sweep_options *options = call->options;
     bool quiet = command_given(call, "quiet");
     struct progress_view view;
-    progress_open(&view, backend_names[study->backend], quiet);
+    progress_open(&view, backend_names[study->setting.backend], quiet);
     struct sweep_request request = {.study = study,
                                     .folder = folder,
                                     .command_line = call->command_line,

@@ -160,10 +160,10 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set_text(document, "evidence", "computed");
     json_set_text(document, "study", study->name);
     json_set_text(document, "question", study->question);
-    json_set_text(document, "workload", study->workload->name);
-    json_set_text(document, "caution", study->workload->caution);
+    json_set_text(document, "workload", study->setting.workload->name);
+    json_set_text(document, "caution", study->setting.workload->caution);
     json_set(document, "notes", notes_json(text_string(&view->notes)));
-    json_set_text(document, "backend", backend_names[study->backend]);
+    json_set_text(document, "backend", backend_names[study->setting.backend]);
     json_set_count(document, "run_count", view->plan.count);
     json_set_count(document, "point_count", view->outlook.point_count);
     size_t misfits = plan_view_misfits(view);

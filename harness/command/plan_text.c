@@ -80,8 +80,8 @@ static void add_head(const struct plan_view *view, struct text *out)
 {
     const struct study *study = view->study;
     text_addf(out, "study %s: %s\n", study->name, study->question);
-    text_addf(out, "workload %s on backend %s\n", study->workload->name,
-              backend_names[study->backend]);
+    text_addf(out, "workload %s on backend %s\n", study->setting.workload->name,
+              backend_names[study->setting.backend]);
     if (view->notes.length)
         text_addf(out, "%s\n", text_string(&view->notes));
     add_cards(view, out);

@@ -159,7 +159,7 @@ enum admission admission_open(struct placement *placement, const struct study *s
 {
     struct placement opened;
     struct nvml *nvml = NULL;
-    if (study->backend != BACKEND_CUDA) {
+    if (study->setting.backend != BACKEND_CUDA) {
         placement_configure(placement, study, placement_ranks(study));
         return ADMISSION_OK;
     }

@@ -9,9 +9,9 @@ static void describe(const struct run_facts *facts, uint64_t rank, struct row *o
     const struct study *study = facts->study;
     struct reading weights = reading_missing(), kv = reading_missing();
     plan_describe_study(study, ours);
-    if (study->workload->estimate != NULL)
-        study->workload->estimate(&facts->run->point, study->dtype, study->options, &weights,
-                                  &kv);
+    if (study->setting.workload->estimate != NULL)
+        study->setting.workload->estimate(&facts->run->point, study->setting.dtype,
+                                          study->setting.options, &weights, &kv);
     row_set_reading(ours, COLUMN_estimated_weights_bytes, weights);
     row_set_reading(ours, COLUMN_estimated_kv_bytes, kv);
     row_set_count(ours, COLUMN_rank, rank);
@@ -97,10 +97,11 @@ static void judge_reached(const struct row *rows, size_t count, struct row *clos
 static void clear_device(struct row *row)
 {
     static const enum column of_device[] = {
-        COLUMN_driver_start_bytes,      COLUMN_driver_peak_bytes,     COLUMN_driver_end_bytes,
-        COLUMN_device_used_start_bytes, COLUMN_device_used_end_bytes, COLUMN_cuda_ordinal,
-        COLUMN_device_uuid,             COLUMN_device_pci,            COLUMN_driver_version,
-        COLUMN_cuda_version};
+        COLUMN_driver_start_bytes,    COLUMN_driver_peak_bytes,
+        COLUMN_driver_end_bytes,      COLUMN_device_used_start_bytes,
+        COLUMN_device_used_end_bytes, COLUMN_cuda_ordinal,
+        COLUMN_device_uuid,           COLUMN_device_pci,
+        COLUMN_driver_version,        COLUMN_cuda_version};
     for (size_t i = 0; i < sizeof of_device / sizeof of_device[0]; i++)
         row_clear(row, of_device[i]);
 }
@@ -125,7 +126,7 @@ void finish_rank(const struct run_facts *facts, uint64_t rank, struct row *rows,
     for (size_t i = 0; i < count; i++) {
         plan_correct(&ours, facts->run, &rows[i], &otherwise);
         row_fill(&rows[i], &all);
-        if (facts->study->backend != BACKEND_CUDA)
+        if (facts->study->setting.backend != BACKEND_CUDA)
             clear_device(&rows[i]);
         row_clear(&rows[i], COLUMN_fits); /* follows from the status, if from anything */
     }

@@ -11,31 +11,31 @@ void study_release(struct study *study)
 {
     for (const struct study_table *table = study_tables; table->section; table++)
         option_release(table->options, (char *)study + table->offset);
-    if (study->workload && study->options)
-        option_release(study->workload->options, study->options);
+    if (study->setting.workload && study->setting.options)
+        option_release(study->setting.workload->options, study->setting.options);
     for (size_t i = 0; i < study->input_count; i++)
         free(study->inputs[i].name);
     for (size_t i = 0; i < study->sweep_count; i++)
         free(study->sweeps[i].values);
-    free(study->options);
+    free(study->setting.options);
     free(study->capacity);
     free(study->inputs);
     free(study->sweeps);
     free(study->boundaries);
     text_release(&study->frozen);
-    *study = (struct study){.workload = NULL};
+    *study = (struct study){.name = NULL};
 }
 
 struct reading study_capacity(const struct study *study, uint64_t rank)
 {
-    if (study->backend == BACKEND_CUDA || study->capacities == 0)
+    if (study->setting.backend == BACKEND_CUDA || study->capacities == 0)
         return reading_missing();
     return reading_of(study->capacity[rank < study->capacities ? rank : 0]);
 }
 
 struct reading study_limit(const struct study *study, uint64_t rank)
 {
-    if (study->backend != BACKEND_CUDA || study->capacities == 0)
+    if (study->setting.backend != BACKEND_CUDA || study->capacities == 0)
         return reading_missing();
     return reading_of(study->capacity[rank < study->capacities ? rank : 0]);
 }
@@ -44,7 +44,7 @@ struct reading study_ranks(const struct study *study)
 {
     if (study->ranks.known)
         return study->ranks;
-    if (study->backend != BACKEND_CUDA)
+    if (study->setting.backend != BACKEND_CUDA)
         return reading_of(study->capacities);
     if (strcmp(study->devices, "all") == 0)
         return reading_missing();
@@ -56,20 +56,20 @@ struct reading study_ranks(const struct study *study)
 
 int study_look(const struct study *study, struct text *notes, struct text *why)
 {
-    const struct workload *workload = study->workload;
+    const struct workload *workload = study->setting.workload;
     if (workload->caution)
         text_add(notes, workload->caution);
     if (!workload->look)
         return 0;
     if (notes->length)
         text_add_char(notes, '\n');
-    return workload->look(&study->point, study->options, notes, why);
+    return workload->look(&study->setting.point, study->setting.options, notes, why);
 }
 
 int study_fingerprint(const struct study *study, struct text *out, struct text *why)
 {
-    const struct workload *workload = study->workload;
-    return workload->fingerprint ? workload->fingerprint(study->options, out, why) : 0;
+    const struct workload *workload = study->setting.workload;
+    return workload->fingerprint ? workload->fingerprint(study->setting.options, out, why) : 0;
 }
 
 /* --- the canonical form: what a study means, whatever way it is written in --- */
@@ -203,7 +203,7 @@ void study_add_allocator_settings(const struct study *study, struct text *out)
 {
     struct text pairs = TEXT_INIT;
     for (const struct option *option = allocator_options; option->name; option++)
-        add_pair(&pairs, option, &study->allocator_setting);
+        add_pair(&pairs, option, &study->setting.memory.allocator_setting);
     text_add(out, text_string(&pairs));
     text_release(&pairs);
 }

@@ -21,19 +21,20 @@ static const struct {
 
 const char *duration_rule(const struct study *study)
 {
-    return durations[study->backend].words;
+    return durations[study->setting.backend].words;
 }
 
 double duration_assumed_ns(const struct study *study, const struct plan_run *run, bool fits,
                            struct reading allocated_peak)
 {
     double peak = allocated_peak.known ? (double)allocated_peak.value : 0;
-    double start =
-        durations[study->backend].start_ns + peak * durations[study->backend].peak_ns;
-    double executions = (double)(1 + study->warmup + study->repeats);
-    double operations = study->workload->operations(&run->point, study->options);
+    double start = durations[study->setting.backend].start_ns +
+                   peak * durations[study->setting.backend].peak_ns;
+    double executions = (double)(1 + study->setting.warmup + study->setting.repeats);
+    double operations =
+        study->setting.workload->operations(&run->point, study->setting.options);
     if (!fits)
         return start;
-    return start + executions * (peak * durations[study->backend].execution_ns +
-                                 operations * durations[study->backend].operation_ns);
+    return start + executions * (peak * durations[study->setting.backend].execution_ns +
+                                 operations * durations[study->setting.backend].operation_ns);
 }

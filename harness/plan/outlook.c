@@ -194,7 +194,7 @@ int outlook_open(const struct study *study, struct reading capacity, struct outl
     struct outlook opened = {.groups = NULL};
     struct placement placement;
     enum basis basis = capacity.known ? BASIS_GIVEN : BASIS_CONFIGURED;
-    if (study->backend == BACKEND_CUDA && !capacity.known) {
+    if (study->setting.backend == BACKEND_CUDA && !capacity.known) {
         if (place_on_cards(study, &placement, &basis, why) != 0)
             return -1;
     } else {

@@ -15,9 +15,10 @@ void placement_configure(struct placement *placement, const struct study *study,
     *placement = (struct placement){.ranks = ranks};
     placement->seats = xcalloc((size_t)ranks, sizeof *placement->seats);
     for (uint64_t rank = 0; rank < ranks; rank++)
-        placement->seats[rank] = (struct seat){.capacity = study_capacity(study, rank),
-                                               .overhead = study->overhead,
-                                               .limit = study_limit(study, rank)};
+        placement->seats[rank] =
+            (struct seat){.capacity = study_capacity(study, rank),
+                          .overhead = study->setting.memory.device.overhead,
+                          .limit = study_limit(study, rank)};
 }
 
 int placement_on_cards(struct placement *placement, const struct study *study,

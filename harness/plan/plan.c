@@ -32,8 +32,10 @@ static void name_run(bool both, struct plan_run *run)
 static void vary(const struct study *study, enum plan_role role, enum dimension dimension,
                  uint64_t value, struct plan_run *run)
 {
-    *run = (struct plan_run){
-        .role = role, .dimension = (int)dimension, .value = value, .point = study->point};
+    *run = (struct plan_run){.role = role,
+                             .dimension = (int)dimension,
+                             .value = value,
+                             .point = study->setting.point};
     run->point.value[dimension] = reading_of(value);
 }
 
@@ -130,7 +132,7 @@ int plan_make(const struct study *study, uint64_t devices, struct plan *plan, st
         return -1;
     }
     if (study->order == ORDER_SHUFFLED)
-        made.shuffled = shuffle(made.count, study->seed);
+        made.shuffled = shuffle(made.count, study->setting.seed);
     *plan = made;
     return 0;
 }
@@ -226,7 +228,7 @@ bool plan_run_told(const struct study *study, const struct row *row, struct plan
         told.point = input->point;
     } else {
         told.input = NULL;
-        told.point = study->point;
+        told.point = study->setting.point;
         told.point.value[told.dimension] = reading_of(told.value);
     }
     if (study->phases != PHASES_BOTH)
@@ -254,16 +256,16 @@ void plan_describe_run(const struct plan_run *run, struct row *row)
 void plan_describe_study(const struct study *study, struct row *row)
 {
     struct text text = TEXT_INIT;
-    bool observed = study->backend == BACKEND_CUDA;
+    bool observed = study->setting.backend == BACKEND_CUDA;
     row_set_text(row, COLUMN_evidence, observed ? "observed" : "computed");
     row_set_text(row, COLUMN_study, study->name);
-    row_set_text(row, COLUMN_workload, study->workload->name);
-    row_set_text(row, COLUMN_dtype, dtype_names[study->dtype]);
-    row_set_text(row, COLUMN_allocator, study->allocator);
-    row_set_text(row, COLUMN_backend, backend_names[study->backend]);
-    row_set_count(row, COLUMN_warmup, study->warmup);
-    row_set_count(row, COLUMN_repeats, study->repeats);
-    row_set_count(row, COLUMN_seed, study->seed);
+    row_set_text(row, COLUMN_workload, study->setting.workload->name);
+    row_set_text(row, COLUMN_dtype, dtype_names[study->setting.dtype]);
+    row_set_text(row, COLUMN_allocator, study->setting.memory.allocator);
+    row_set_text(row, COLUMN_backend, backend_names[study->setting.backend]);
+    row_set_count(row, COLUMN_warmup, study->setting.warmup);
+    row_set_count(row, COLUMN_repeats, study->setting.repeats);
+    row_set_count(row, COLUMN_seed, study->setting.seed);
     study_describe_own(study, row);
     study_add_allocator_settings(study, &text);
     row_set_text(row, COLUMN_allocator_settings, text.length ? text_string(&text) : NULL);

@@ -46,21 +46,12 @@ static enum status run_simulated(const struct study *study, const struct point *
                                  int phases, const struct seat *seat,
                                  struct collector *collector)
 {
-    struct workload_setting setting = {
-        .workload = study->workload,
-        .point = *point,
-        .dtype = study->dtype,
-        .warmup = study->warmup,
-        .repeats = study->repeats,
-        .seed = study->seed,
-        .whole = phases == PHASES_WHOLE,
-        .empty_cache = study->empty_cache,
-        .options = study->options,
-        .memory = {
-            .device = {.capacity = seat->capacity.known ? seat->capacity : reading_of(ENDLESS),
-                       .overhead = seat->overhead},
-            .allocator = study->allocator,
-            .allocator_setting = study->allocator_setting}};
+    struct setting setting = study->setting;
+    setting.point = *point;
+    setting.phases = phases;
+    setting.memory.device = (struct device_setting){
+        .capacity = seat->capacity.known ? seat->capacity : reading_of(ENDLESS),
+        .overhead = seat->overhead};
     setting.memory.allocator_setting.limit = seat->limit;
     const struct phase_listener listener = {.line = collect, .user = collector};
     return workload_run(&setting, backend_find("simulated"), NULL, &listener);
@@ -78,7 +69,8 @@ static struct point smallest(const struct study *study, const struct point *poin
         if (!kept.known)
             continue;
         small.value[i].value = 1;
-        if (study->workload->check && study->workload->check(&small, study->options, &why) != 0)
+        if (study->setting.workload->check &&
+            study->setting.workload->check(&small, study->setting.options, &why) != 0)
             small.value[i] = kept;
     }
     text_release(&why);
@@ -157,10 +149,11 @@ static int fits_at(const struct study *study, const struct study_boundary *bound
                    uint64_t value, const struct seat *seat, bool *fits, struct text *why)
 {
     int phases = study->phases == PHASES_WHOLE ? PHASES_WHOLE : PHASES_SPLIT;
-    struct point point = study->point;
+    struct point point = study->setting.point;
     struct prediction prediction;
     point.value[boundary->dimension] = reading_of(value);
-    if ((study->workload->check && study->workload->check(&point, study->options, why) != 0) ||
+    if ((study->setting.workload->check &&
+         study->setting.workload->check(&point, study->setting.options, why) != 0) ||
         plan_predict(study, &point, phases, seat, &prediction, why) != 0)
         return -1;
     *fits = prediction.fits;

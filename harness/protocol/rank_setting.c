@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const backends[] = {"cuda", "simulated", "host", NULL}; /* study_backend */
+static const char *const backends[] = {"cuda", "simulated", "host", NULL}; /* backend_name */
 
 #define ROW(name_, type_, fallback_, help_)                                                    \
     {                                                                                          \

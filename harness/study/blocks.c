@@ -32,10 +32,10 @@ static int dimension_of(const struct document_section *section, const char *argu
     else if (dimension < 0)
         complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
                  "[%s]: no such dimension", section->name);
-    else if (study->workload && !(study->workload->dimensions >> dimension & 1))
+    else if (study->setting.workload && !(study->setting.workload->dimensions >> dimension & 1))
         complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
                  "[%s]: workload %s has no %s, or ignores it", section->name,
-                 study->workload->name, argument);
+                 study->setting.workload->name, argument);
     else
         return dimension;
     return -1;
@@ -51,7 +51,7 @@ static void take_input(const struct document_section *section, const char *name,
                  section->name, STUDY_INPUT_NAME);
         return;
     }
-    struct study_input input = {.name = xstrdup(name), .point = study->point};
+    struct study_input input = {.name = xstrdup(name), .point = study->setting.point};
     const struct study_scope scopes[] = {{point_options, &input.point}, {NULL, NULL}};
     study_take_section(section, section->name, scopes, complaints);
     study_check_dimensions(section, study, complaints);
@@ -177,10 +177,12 @@ void study_take_named(const struct document_section *section, struct study *stud
         take_sweep(section, argument, study, complaints);
     else if ((argument = section_argument(section, "boundary")))
         take_boundary(section, argument, study, complaints);
-    else if (study->workload && strcmp(section->name, study->workload->name) == 0 &&
-             study->workload->options)
+    else if (study->setting.workload &&
+             strcmp(section->name, study->setting.workload->name) == 0 &&
+             study->setting.workload->options)
         return;
-    else if (study->workload && strcmp(section->name, study->workload->name) == 0)
+    else if (study->setting.workload &&
+             strcmp(section->name, study->setting.workload->name) == 0)
         complain(complaints, COMPLAINT_UNKNOWN, section_subject(section),
                  "workload %s has no options", section->name);
     else if (workload_find(section->name))

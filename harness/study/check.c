@@ -117,7 +117,7 @@ static void check_devices(struct check *check)
     struct study *study = check->study;
     if (strcmp(study->devices, "all") == 0 || !each_item(&study->devices, take_device, check))
         return;
-    if (study->backend == BACKEND_CUDA && study->ranks.known &&
+    if (study->setting.backend == BACKEND_CUDA && study->ranks.known &&
         study->ranks.value > check->items)
         complain(check->complaints, COMPLAINT_TOGETHER, about(check, "launch", "devices"),
                  "devices: %zu listed, ranks = %llu; a device serves two ranks only if it is "
@@ -133,8 +133,8 @@ static bool take_capacity(struct check *check, const char *item)
     struct text why = TEXT_INIT;
     uint64_t bytes = 0;
     if (parse_size(item, &bytes, &why) == 0 && bytes == 0)
-        text_add(&why,
-                 study->backend == BACKEND_CUDA ? "a limit of 0 bytes" : "a device of 0 bytes");
+        text_add(&why, study->setting.backend == BACKEND_CUDA ? "a limit of 0 bytes"
+                                                              : "a device of 0 bytes");
     bool good = why.length == 0;
     if (good) {
         study->capacity =
@@ -154,9 +154,10 @@ static void check_capacity(struct check *check)
     struct study *study = check->study;
     struct subject subject = about(check, "device", "capacity");
     if (study->capacity_text[0] == '\0') {
-        if (study->backend != BACKEND_CUDA)
+        if (study->setting.backend != BACKEND_CUDA)
             complain(check->complaints, COMPLAINT_MISSING, subject,
-                     "capacity: must be given for backend %s", backend_names[study->backend]);
+                     "capacity: must be given for backend %s",
+                     backend_names[study->setting.backend]);
         return;
     }
     if (!each_item(&study->capacity_text, take_capacity, check))
@@ -176,7 +177,7 @@ static void add_fault_error(const struct study *study, struct text *why)
     struct fault fault;
     if (rank)
         *rank++ = '\0';
-    if (fault_parse(words, study->workload->phases, &fault, why) == 0 && rank) {
+    if (fault_parse(words, study->setting.workload->phases, &fault, why) == 0 && rank) {
         struct reading ranks = study_ranks(study);
         text_add(why, "fault: rank ");
         if (parse_count(rank, &number, why) == 0) {
@@ -204,17 +205,18 @@ static void check_device(struct check *check)
     const struct study *study = check->study;
     struct subject overhead = about(check, "device", "overhead");
     struct subject fault = about(check, "device", "fault");
-    if (study->overhead > 0 && study->backend != BACKEND_SIMULATED)
+    if (study->setting.memory.device.overhead > 0 &&
+        study->setting.backend != BACKEND_SIMULATED)
         complain(check->complaints, COMPLAINT_TOGETHER, overhead,
                  "overhead: assumed on the simulated device only; backend is %s",
-                 backend_names[study->backend]);
-    if (study->fault[0] == '\0' || !study->workload)
+                 backend_names[study->setting.backend]);
+    if (study->fault[0] == '\0' || !study->setting.workload)
         return;
     struct text why = TEXT_INIT;
     add_fault_error(study, &why);
     if (why.length > 0)
         complain(check->complaints, COMPLAINT_VALUE, fault, "%s", text_string(&why));
-    else if (study->backend == BACKEND_CUDA && !faults_on_cuda())
+    else if (study->setting.backend == BACKEND_CUDA && !faults_on_cuda())
         complain(check->complaints, COMPLAINT_TOGETHER, fault,
                  "fault: on simulated and host only, not on cuda");
     text_release(&why);
@@ -222,7 +224,7 @@ static void check_device(struct check *check)
 
 /* The allocator itself says whether its settings make sense, and the device whether it has the
  * means for it. */
-static void check_allocator_opens(const struct check *check)
+static void check_allocator(const struct check *check)
 {
     const struct study *study = check->study;
     const struct device_setting setting = {.capacity = reading_of(UINT64_C(1) << 40)};
@@ -230,41 +232,17 @@ static void check_allocator_opens(const struct check *check)
     struct allocator *allocator;
     struct text why = TEXT_INIT;
     const char *key = NULL;
-    if (allocator_check_setting(&study->allocator_setting, &key, &why) != 0)
+    if (allocator_check_setting(&study->setting.memory.allocator_setting, &key, &why) != 0)
         complain(check->complaints, COMPLAINT_VALUE, about(check, "device", key), "%s: %s", key,
                  text_string(&why));
     else if (device_open(&device, &device_simulated, &setting) == OUTCOME_OK &&
-             allocator_open(&allocator, study->allocator, &device, &study->allocator_setting,
-                            &why) == 0)
+             allocator_open(&allocator, study->setting.memory.allocator, &device,
+                            &study->setting.memory.allocator_setting, &why) == 0)
         allocator_close(allocator);
     else
         complain(check->complaints, COMPLAINT_TOGETHER, about(check, "device", "allocator"),
                  "%s", text_string(&why));
     device_close(&device);
-    text_release(&why);
-}
-
-static void check_allocator(const struct check *check)
-{
-    const struct study *study = check->study;
-    struct text why = TEXT_INIT;
-    const char *nearest = text_nearest(study->allocator, allocator_names);
-    bool known = false;
-    for (size_t i = 0; allocator_names[i]; i++) {
-        known = known || strcmp(allocator_names[i], study->allocator) == 0;
-        text_addf(&why, "%s %s", i ? "," : "", allocator_names[i]);
-    }
-    if (known) {
-        check_allocator_opens(check);
-        text_release(&why);
-        return;
-    }
-    char *refused = shown(study->allocator);
-    if (nearest)
-        text_addf(&why, "; did you mean \"%s\"?", nearest);
-    complain(check->complaints, COMPLAINT_VALUE, about(check, "device", "allocator"),
-             "allocator: %s is none of%s", refused, text_string(&why));
-    free(refused);
     text_release(&why);
 }
 

@@ -8,18 +8,20 @@
 
 static int check_point(const struct study *study, const struct point *point, struct text *why)
 {
-    return study->workload->check ? study->workload->check(point, study->options, why) : 0;
+    return study->setting.workload->check
+               ? study->setting.workload->check(point, study->setting.options, why)
+               : 0;
 }
 
 /* The workload's own keys by themselves: what is wrong with one is said of it, once. */
 static bool check_options(const struct document *document, const struct study *study,
                           struct complaints *complaints)
 {
-    const struct workload *workload = study->workload;
+    const struct workload *workload = study->setting.workload;
     struct text why = TEXT_INIT;
     const char *key = NULL;
-    bool good =
-        !workload->check_options || workload->check_options(study->options, &key, &why) == 0;
+    bool good = !workload->check_options ||
+                workload->check_options(study->setting.options, &key, &why) == 0;
     if (!good)
         complain(complaints, COMPLAINT_VALUE, document_subject(document, workload->name, key),
                  "%s: %s", key, text_string(&why));
@@ -49,7 +51,7 @@ static void check_sweep(const struct document *document, const struct study *stu
                         const struct study_sweep *sweep, struct complaints *complaints)
 {
     struct text why = TEXT_INIT, section = TEXT_INIT;
-    struct point point = study->point;
+    struct point point = study->setting.point;
     text_setf(&section, "sweep %s", dimension_facts[sweep->dimension].name);
     for (size_t i = 0; i < sweep->count; i++) {
         point.value[sweep->dimension] = reading_of(sweep->values[i]);
@@ -72,7 +74,7 @@ static void check_boundary(const struct document *document, const struct study *
 {
     const uint64_t ends[] = {boundary->from, boundary->to};
     struct text why = TEXT_INIT, section = TEXT_INIT;
-    struct point point = study->point;
+    struct point point = study->setting.point;
     text_setf(&section, "boundary %s", dimension_facts[boundary->dimension].name);
     bool spoiled = complaints_about(complaints, text_string(&section));
     for (size_t i = 0; i < 2 && !spoiled; i++) {
@@ -128,8 +130,8 @@ void study_check_points(const struct document *document, const struct study *stu
 {
     check_schedule(document, study, complaints);
     check_amount(document, study, complaints);
-    if (!study->workload || complaints_about(complaints, "point") ||
-        complaints_about(complaints, study->workload->name) ||
+    if (!study->setting.workload || complaints_about(complaints, "point") ||
+        complaints_about(complaints, study->setting.workload->name) ||
         !check_options(document, study, complaints))
         return;
     check_inputs(document, study, complaints);

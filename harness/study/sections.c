@@ -142,8 +142,8 @@ static void choose_workload(const struct document *document, struct study *study
         names[count] = workloads[count]->name;
     if (!study->workload_name)
         return;
-    study->workload = workload_find(study->workload_name);
-    if (study->workload)
+    study->setting.workload = workload_find(study->workload_name);
+    if (study->setting.workload)
         return;
     struct subject about = document_subject(document, "study", "workload");
     for (size_t i = 0; later_workloads[i]; i++) {
@@ -171,7 +171,7 @@ static void choose_workload(const struct document *document, struct study *study
 static void take_own_section(const struct document *document, struct study *study,
                              struct complaints *complaints)
 {
-    const struct workload *workload = study->workload;
+    const struct workload *workload = study->setting.workload;
     if (!workload || !workload->options)
         return;
     const struct option layers[] = {point_options[DIMENSION_layers], {.name = NULL}};
@@ -180,10 +180,10 @@ static void take_own_section(const struct document *document, struct study *stud
     bool has_layers = workload->dimensions >> DIMENSION_layers & 1;
     const struct document_key *again =
         own && point && section_find(point, "layers") ? section_find(own, "layers") : NULL;
-    study->options = xcalloc(1, workload->options_size);
-    option_defaults(workload->options, study->options);
-    struct study_scope scopes[] = {{workload->options, study->options},
-                                   {has_layers ? layers : NULL, &study->point},
+    study->setting.options = xcalloc(1, workload->options_size);
+    option_defaults(workload->options, study->setting.options);
+    struct study_scope scopes[] = {{workload->options, study->setting.options},
+                                   {has_layers ? layers : NULL, &study->setting.point},
                                    {NULL, NULL}};
     study_take_section(own, workload->name, scopes, complaints);
     if (again && has_layers)
@@ -194,11 +194,11 @@ static void take_own_section(const struct document *document, struct study *stud
 void study_check_dimensions(const struct document_section *section, const struct study *study,
                             struct complaints *complaints)
 {
-    for (size_t i = 0; section && study->workload && i < section->count; i++) {
+    for (size_t i = 0; section && study->setting.workload && i < section->count; i++) {
         int dimension = dimension_find(section->keys[i].name);
-        if (dimension >= 0 && !(study->workload->dimensions >> dimension & 1))
+        if (dimension >= 0 && !(study->setting.workload->dimensions >> dimension & 1))
             complain(complaints, COMPLAINT_UNKNOWN, key_subject(section, &section->keys[i]),
-                     "workload %s has no dimension \"%s\"", study->workload->name,
+                     "workload %s has no dimension \"%s\"", study->setting.workload->name,
                      section->keys[i].name);
     }
 }
@@ -208,24 +208,27 @@ void study_check_dimensions(const struct document_section *section, const struct
 static void fix_dimensions(const struct document *document, struct study *study)
 {
     const struct document_section *point = document_find(document, "point");
-    for (int i = 0; i < DIMENSIONS && study->workload && study->workload->fixed; i++) {
-        struct reading fixed = study->workload->fixed((enum dimension)i, study->options);
+    for (int i = 0; i < DIMENSIONS && study->setting.workload && study->setting.workload->fixed;
+         i++) {
+        struct reading fixed =
+            study->setting.workload->fixed((enum dimension)i, study->setting.options);
         if (fixed.known && !section_find(point, dimension_facts[i].name))
-            study->point.value[i] = fixed;
+            study->setting.point.value[i] = fixed;
     }
 }
 
 void study_fill(const struct document *document, struct study *study,
                 struct complaints *complaints)
 {
-    *study = (struct study){.workload = NULL};
+    *study = (struct study){.name = NULL};
     for (const struct study_table *table = study_tables; table->section; table++)
         option_defaults(table->options, (char *)study + table->offset);
     take_fixed_sections(document, study, complaints);
     choose_workload(document, study, complaints);
     take_own_section(document, study, complaints);
     for (int i = 0; i < DIMENSIONS; i++)
-        study->point.value[i].known = study->workload && study->workload->dimensions >> i & 1;
+        study->setting.point.value[i].known =
+            study->setting.workload && study->setting.workload->dimensions >> i & 1;
     study_check_dimensions(document_find(document, "point"), study, complaints);
     fix_dimensions(document, study);
     for (size_t i = 0; i < document->count; i++)

@@ -9,12 +9,9 @@
 #include "harness/workload/workload.h"
 
 enum study_order { ORDER_LISTED, ORDER_SHUFFLED };
-enum study_phases { PHASES_SPLIT, PHASES_WHOLE, PHASES_BOTH };
 enum study_after_oom { AFTER_OOM_RUN_ALL, AFTER_OOM_SKIP_LARGER };
 enum study_placement { PLACEMENT_TOGETHER, PLACEMENT_ALONE };
 enum study_rank_failure { RANK_FAILURE_FINISH, RANK_FAILURE_STOP };
-/* As backend_names of kernels/backends.h. */
-enum study_backend { BACKEND_CUDA, BACKEND_SIMULATED, BACKEND_HOST };
 enum study_trace { TRACE_NEVER, TRACE_ON_FAILURE, TRACE_ALWAYS };
 
 /* A named complete input: [point] with some values replaced. */
@@ -35,13 +32,15 @@ struct study_boundary {
 #define STUDY_RUNS_LIMIT ((size_t)1000000) /* runs of a study at most */
 
 struct study {
+    /* What its runs have in common: the plan varies point and phases, a rank its device. */
+    struct setting setting;
     /* [study] */
     char *name, *question;
     char *workload_name;
-    const struct workload *workload;
-    uint64_t trials, seed, timeout_ns;
-    char *until;                  /* "" none */
-    int order, phases, after_oom; /* enums above */
+    uint64_t trials, timeout_ns;
+    char *until;          /* "" none */
+    int phases;           /* enum phases */
+    int order, after_oom; /* enums above */
     /* [identity] */
     char *model_revision, *input_set;
     /* [launch] */
@@ -53,19 +52,11 @@ struct study {
     bool allow_root;
     uint64_t settle_ns;
     /* [device] */
-    int backend, empty_cache, trace; /* empty_cache: an enum of workload.h */
+    int trace;
     char *capacity_text;
     uint64_t *capacity; /* one per rank, or one, or none */
     size_t capacities;
-    uint64_t overhead;
     char *fault; /* PHASE:KIND[:RANK], "" none */
-    char *allocator;
-    struct allocator_setting allocator_setting;
-    /* [point] */
-    struct point point;
-    int dtype;
-    uint64_t warmup, repeats;
-    void *options; /* of the workload's own section */
     /* what is to be run */
     struct study_input *inputs;
     size_t input_count;

@@ -35,7 +35,8 @@ static const struct option study_options[] = {
         .help = "N: the same point again, each time in a fresh process"),
     KEY(order, OPTION_CHOICE, CHOICES("listed", "shuffled"), .fallback = "listed",
         .help = "order of the runs"),
-    KEY(seed, OPTION_COUNT, .fallback = "7", .help = "N: of generated values and of shuffling"),
+    KEY_AS("seed", setting.seed, OPTION_COUNT, .fallback = "7",
+           .help = "N: of generated values and of shuffling"),
     KEY_AS("timeout", timeout_ns, OPTION_DURATION, .minimum = 1000000, .maximum = LONGEST,
            .fallback = "600s", .help = "DURATION: of each run, from the ranks' start barrier"),
     KEY(until, OPTION_TEXT, .fallback = "",
@@ -71,19 +72,19 @@ static const struct option launch_options[] = {
     END};
 
 static const struct option device_options[] = {
-    KEY(backend, OPTION_CHOICE, .choices = backend_names,
-        .help = "what gives memory and computes"),
+    KEY_AS("backend", setting.backend, OPTION_CHOICE, .choices = backend_names,
+           .help = "what gives memory and computes"),
     KEY_AS("capacity", capacity_text, OPTION_TEXT, .fallback = "",
            .help =
                "SIZE,…: bytes of the device (cuda: a limit on the allocator), one for all or "
                "one per rank"),
-    KEY(overhead, OPTION_SIZE, .fallback = "0",
-        .help = "SIZE: simulated: taken by context and libraries"),
+    KEY_AS("overhead", setting.memory.device.overhead, OPTION_SIZE, .fallback = "0",
+           .help = "SIZE: simulated: taken by context and libraries"),
     KEY(fault, OPTION_TEXT, .fallback = "", .help = "PHASE:KIND[:RANK]: a failure on purpose"),
-    KEY(allocator, OPTION_TEXT, .choices = allocator_names, .fallback = "caching",
-        .help = "who cuts segments"),
-    KEY(empty_cache, OPTION_CHOICE, .choices = empty_cache_names, .fallback = "never",
-        .help = "when the allocator gives back what it keeps"),
+    KEY_AS("allocator", setting.memory.allocator, OPTION_NAME, .choices = allocator_names,
+           .fallback = "caching", .help = "who cuts segments"),
+    KEY_AS("empty_cache", setting.empty_cache, OPTION_CHOICE, .choices = empty_cache_names,
+           .fallback = "never", .help = "when the allocator gives back what it keeps"),
     KEY(trace, OPTION_CHOICE, CHOICES("never", "on-failure", "always"), .fallback = "never",
         .help = "which runs keep runs/RUN/trace.RANK.csv, for replay; recording costs time"),
     END};
@@ -105,12 +106,12 @@ const struct option point_options[] = {
     END};
 
 const struct option protocol_options[] = {
-    KEY(dtype, OPTION_CHOICE, .choices = dtype_names, .fallback = "bfloat16",
-        .help = "of the computation"),
-    KEY(warmup, OPTION_COUNT, .maximum = 1000000, .fallback = "3",
-        .help = "N: unrecorded executions before the warm phases"),
-    KEY(repeats, OPTION_COUNT, .minimum = 1, .maximum = 10000, .fallback = "5",
-        .help = "N: recorded warm executions in the same process"),
+    KEY_AS("dtype", setting.dtype, OPTION_CHOICE, .choices = dtype_names,
+           .fallback = "bfloat16", .help = "of the computation"),
+    KEY_AS("warmup", setting.warmup, OPTION_COUNT, .maximum = 1000000, .fallback = "3",
+           .help = "N: unrecorded executions before the warm phases"),
+    KEY_AS("repeats", setting.repeats, OPTION_COUNT, .minimum = 1, .maximum = 10000,
+           .fallback = "5", .help = "N: recorded warm executions in the same process"),
     END};
 
 const struct option sweep_options[] = {
@@ -144,8 +145,8 @@ const struct study_table study_tables[] = {
     {"identity", identity_options, 0},
     {"launch", launch_options, 0},
     {"device", device_options, 0},
-    {"device", allocator_options, offsetof(struct study, allocator_setting)},
-    {"point", point_options, offsetof(struct study, point)},
+    {"device", allocator_options, offsetof(struct study, setting.memory.allocator_setting)},
+    {"point", point_options, offsetof(struct study, setting.point)},
     {"point", protocol_options, 0},
     {NULL, NULL, 0}};
 
@@ -183,7 +184,8 @@ void study_each_key(const struct study *study,
     for (const struct study_table *table = study_tables; table->section; table++)
         for (const struct option *option = table->options; option->name; option++)
             each(user, table->section, option, (const char *)study + table->offset);
-    const struct option *own = study->workload ? study->workload->options : NULL;
+    const struct option *own =
+        study->setting.workload ? study->setting.workload->options : NULL;
     for (; own && own->name; own++)
-        each(user, study->workload->name, own, study->options);
+        each(user, study->setting.workload->name, own, study->setting.options);
 }

@@ -12,7 +12,7 @@ struct study_table {
     size_t offset; /* of the table's target in struct study */
 };
 /* The sections that every workload has, in canonical order. The workload's own section is
- * study->workload->options for study->options. */
+ * study->setting.workload->options for study->setting.options. */
 extern const struct study_table study_tables[];
 
 extern const struct option point_options[];    /* dimensions; for struct point */

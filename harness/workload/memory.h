@@ -4,22 +4,14 @@
 #ifndef HIGHWATER_WORKLOAD_MEMORY_H
 #define HIGHWATER_WORKLOAD_MEMORY_H
 
-#include "harness/allocator/allocator.h"
 #include "harness/protocol/live.h"
+#include "harness/setting/setting.h"
 
 enum tag {
 #define TAG(name) TAG_##name,
 #include "harness/workload/tag.def"
 #undef TAG
     TAGS
-};
-
-/* [device] as one child sees it (its own capacity, its own fault). */
-struct memory_setting {
-    struct device_setting device;
-    char *allocator; /* a name of allocator_names */
-    struct allocator_setting allocator_setting;
-    char *trace; /* file to record allocations in (a new one), for `replay`; NULL: none */
 };
 
 struct memory;

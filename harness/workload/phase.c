@@ -34,13 +34,13 @@ static void row_of_phase(const struct session *session, struct row *row)
 /* Settings that are really in force. */
 static void add_settings(const struct session *session, struct row *row)
 {
-    const struct workload_setting *setting = session->setting;
+    const struct setting *setting = session->setting;
     row_set_text(row, COLUMN_workload, setting->workload->name);
     row_set_text(row, COLUMN_dtype, dtype_names[setting->dtype]);
     row_set_text(row, COLUMN_backend, session->backend->device->name);
     row_set_text(row, COLUMN_allocator, setting->memory.allocator);
     row_set_reading(row, COLUMN_allocator_limit_bytes, setting->memory.allocator_setting.limit);
-    row_set_text(row, COLUMN_phases, setting->whole ? "whole" : "split");
+    row_set_text(row, COLUMN_phases, setting->phases == PHASES_WHOLE ? "whole" : "split");
     row_set_text(row, COLUMN_empty_cache, empty_cache_names[setting->empty_cache]);
     row_set_count(row, COLUMN_warmup, setting->warmup);
     row_set_count(row, COLUMN_repeats, setting->repeats);
@@ -173,7 +173,7 @@ void session_begin(struct session *session, const char *phase, const char *pass,
         fault_at_begin(session);
         return;
     }
-    session->cycle = session->setting->whole;
+    session->cycle = session->setting->phases == PHASES_WHOLE;
     if (session->cycle)
         open_phase(session, "cycle", NULL, 0);
     else
@@ -283,7 +283,7 @@ static bool is_same_device(const char *a, const char *b)
 /* The context's own phase has no start values of the device: nobody could ask it before. */
 void session_context(struct session *session)
 {
-    const struct workload_setting *setting = session->setting;
+    const struct setting *setting = session->setting;
     struct device_facts facts = {.total_bytes = 0};
     struct refusal refusal = {.by = "device"};
     struct text why = TEXT_INIT;

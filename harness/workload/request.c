@@ -102,16 +102,16 @@ static int settle_backend(struct request *request, struct text *why)
 static int settle(struct request *request, struct text *why)
 {
     const struct request_words *words = &request->words;
-    struct workload_setting *setting = &request->setting;
+    struct setting *setting = &request->setting;
     if (settle_point(request, why) != 0 || settle_backend(request, why) != 0)
         return -1;
     setting->dtype = words->dtype;
     setting->warmup = words->warmup;
     setting->repeats = words->repeats;
     setting->seed = words->seed;
-    setting->whole = words->phases == 1;
+    setting->phases = words->phases;
     setting->empty_cache = words->empty_cache;
-    setting->memory.allocator = xstrdup(allocator_names[words->allocator]);
+    setting->memory.allocator = allocator_names[words->allocator];
     setting->memory.trace = words->trace && words->trace[0] ? words->trace : NULL;
     setting->fault = words->fault && words->fault[0] ? words->fault : NULL;
     setting->expect_uuid =
@@ -163,7 +163,6 @@ void request_release(struct request *request)
     for (int i = 0; homes[i].table; i++)
         option_release(homes[i].table, homes[i].target);
     free(request->setting.options);
-    free(request->setting.memory.allocator);
 }
 
 void request_help(struct text *out)

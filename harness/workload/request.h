@@ -23,7 +23,7 @@ extern const struct option request_options[];
 
 struct request {
     struct request_words words;
-    struct workload_setting setting; /* borrows from the words */
+    struct setting setting; /* borrows from the words */
     const struct backend *backend;
 };
 

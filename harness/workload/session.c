@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct workload_setting *session_setting(const struct session *session)
+const struct setting *session_setting(const struct session *session)
 {
     return session->setting;
 }
@@ -204,7 +204,7 @@ static void session_close(struct session *session)
     text_release(&session->device.error);
 }
 
-enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
+enum status workload_run(const struct setting *setting, const struct backend *backend,
                          struct live_page *page, const struct phase_listener *listener)
 {
     struct session session = {.setting = setting,

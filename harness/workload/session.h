@@ -35,7 +35,7 @@ struct tensor {
 };
 
 /* --- what was asked for ------------------------------------------------------------------ */
-const struct workload_setting *session_setting(const struct session *session);
+const struct setting *session_setting(const struct session *session);
 uint64_t session_dimension(const struct session *session, enum dimension dimension);
 
 /* --- phases ------------------------------------------------------------------------------ */

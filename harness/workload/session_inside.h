@@ -10,7 +10,7 @@
 enum phase_state { PHASE_NONE, PHASE_RUNNING, PHASE_STOPPED };
 
 struct session {
-    const struct workload_setting *setting;
+    const struct setting *setting;
     const struct backend *backend;
     const struct phase_listener *listener;
     struct live_page *page; /* NULL: none */

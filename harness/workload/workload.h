@@ -9,8 +9,6 @@
 
 #include "harness/base/option.h"
 #include "harness/workload/memory.h"
-#include "harness/setting/dimension.h"
-#include "kernels/dtype.h"
 
 struct session; /* what a running workload holds: memory, ops, phases (session.h) */
 
@@ -52,30 +50,6 @@ struct workload {
 extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
 const struct workload *workload_find(const char *name);
 
-/* When the allocator gives back what it keeps, always outside the timed parts of phases:
- * between repeats before each warm repeat but the first, between phases before every phase.
- * With `whole` the repeats lie inside the cycle, and so does what is done between them. */
-enum empty_cache {
-    EMPTY_CACHE_NEVER,
-    EMPTY_CACHE_BETWEEN_REPEATS,
-    EMPTY_CACHE_BETWEEN_PHASES,
-};
-extern const char *const empty_cache_names[]; /* NULL-terminated */
-
-/* One point as the child gets it on its command line. */
-struct workload_setting {
-    const struct workload *workload;
-    struct point point;
-    int dtype; /* enum dtype */
-    uint64_t warmup, repeats, seed;
-    bool whole;      /* all phases behind context and libraries are one, `cycle` (session.h) */
-    int empty_cache; /* enum empty_cache */
-    void *options;   /* of workload->options_size, by its option table; may be NULL */
-    struct memory_setting memory;
-    const char *fault;       /* PHASE:KIND or NULL; PHASE as in split runs */
-    const char *expect_uuid; /* the device must be this one, or NULL */
-};
-
 /* Who is told about phases. Rows hold only what the workload knows; they live during the call.
  * hello comes when the device is open; begin, then end or fail. */
 struct phase_listener {
@@ -87,7 +61,7 @@ struct backend; /* device_ops + ops; a row each in kernels/backends.h */
 
 /* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error).
  * Never prints. `page` may be NULL. */
-enum status workload_run(const struct workload_setting *setting, const struct backend *backend,
+enum status workload_run(const struct setting *setting, const struct backend *backend,
                          struct live_page *page, const struct phase_listener *listener);
 
 #endif

@@ -214,14 +214,15 @@ static void release(struct decoder *decoder)
 /* The network, and what only point, options and dtype together decide. */
 static int decoder_ready(struct decoder *decoder, struct text *why)
 {
-    const struct workload_setting *setting = session_setting(decoder->session);
+    const struct setting *setting = session_setting(decoder->session);
     const char *format = decoder_format(decoder->options);
     if (format && strcmp(format, dtype_names[decoder->dtype]) != 0) {
         text_addf(why, "weight_format %s with dtype %s: not yet", format,
                   dtype_names[decoder->dtype]);
         return -1;
     }
-    if (setting->whole && decoder->options->answer && decoder->options->answer[0]) {
+    if (setting->phases == PHASES_WHOLE && decoder->options->answer &&
+        decoder->options->answer[0]) {
         text_add(why,
                  "answer: with phases = split only, a whole run looks at no result within");
         return -1;
@@ -232,7 +233,7 @@ static int decoder_ready(struct decoder *decoder, struct text *why)
 static void run(struct session *session)
 {
     struct text why = TEXT_INIT;
-    const struct workload_setting *setting = session_setting(session);
+    const struct setting *setting = session_setting(session);
     struct decoder decoder = {.session = session,
                               .options = setting->options,
                               .dtype = (enum dtype)setting->dtype,

@@ -6,8 +6,6 @@ extern const struct workload workload_decoder, workload_dense;
 
 const struct workload *const workloads[] = {&workload_dense, &workload_decoder, NULL};
 
-const char *const empty_cache_names[] = {"never", "between-repeats", "between-phases", NULL};
-
 const struct workload *workload_find(const char *name)
 {
     for (size_t i = 0; workloads[i]; i++)

@@ -26,9 +26,10 @@ done
 
 # --- rooms: a room includes only itself and rooms above it
 sources=$(list harness kernels reports | grep -E '\.(c|h|cu|cuh|def)$')
-rooms="harness/base harness/record harness/setting harness/device harness/allocator harness/trace \
-harness/model harness/nvml harness/protocol kernels harness/workload kernels/workloads harness/study \
-harness/plan harness/verdict harness/observe harness/drive harness/probe reports harness/command"
+rooms="harness/base harness/record harness/device harness/allocator harness/trace harness/model \
+harness/nvml harness/protocol kernels harness/setting harness/workload kernels/workloads \
+harness/study harness/plan harness/verdict harness/observe harness/drive harness/probe reports \
+harness/command"
 # shellcheck disable=SC2086
 awk -v rooms="$rooms" '
     function room(path,   i, best) { # the deepest folder counts: kernels/workloads is no part of kernels

@@ -48,7 +48,7 @@ static void forget(struct recorder *recorder)
     recorder->count = 0;
 }
 
-static enum status run(const struct workload_setting *setting, const char *backend,
+static enum status run(const struct setting *setting, const char *backend,
                        struct recorder *recorder)
 {
     struct phase_listener listener = {.line = record, .user = recorder};
@@ -126,7 +126,7 @@ static int figure_differences(const struct replay_result *result, const char *ho
 
 /* What the run recorded, played on the simulated device, and on one that answers as the card
  * did (of allocators that take segments). */
-static int replay_differences(const char *path, const struct workload_setting *setting,
+static int replay_differences(const char *path, const struct setting *setting,
                               const struct recorder *seen)
 {
     struct replay_setting how = {.allocator = setting->memory.allocator,
@@ -163,11 +163,11 @@ static int replay_differences(const char *path, const struct workload_setting *s
     return found;
 }
 
-static void describe(const struct workload_setting *setting)
+static void describe(const struct setting *setting)
 {
     const struct allocator_setting *of = &setting->memory.allocator_setting;
     printf("DIFFERENT %s %s%s, empty_cache %s, %s", setting->workload->name,
-           dtype_names[setting->dtype], setting->whole ? " whole" : "",
+           dtype_names[setting->dtype], setting->phases == PHASES_WHOLE ? " whole" : "",
            empty_cache_names[setting->empty_cache], setting->memory.allocator);
     if (of->roundup_power2_divisions)
         printf(" roundup %s", of->roundup_power2_divisions);
@@ -183,7 +183,7 @@ static void describe(const struct workload_setting *setting)
 }
 
 /* -1: no device. */
-static int check(struct bench *bench, struct workload_setting *setting)
+static int check(struct bench *bench, struct setting *setting)
 {
     struct recorder seen = {.count = 0}, plan = {.count = 0};
     bool async = strcmp(setting->memory.allocator, "async") == 0;
@@ -227,25 +227,25 @@ static int check_dense(struct bench *bench)
     static const uint64_t batches[] = {1, 2, 8}, contexts[] = {16, 128, 4096};
     static const uint64_t widths[] = {64, 1024, 4096};
     const struct memory_setting kinds[] = {
-        {.allocator = (char *)"caching"},
-        {.allocator = (char *)"caching",
+        {.allocator = "caching"},
+        {.allocator = "caching",
          .allocator_setting = {.roundup_power2_divisions = (char *)"[16:4,>:8]"}},
-        {.allocator = (char *)"caching",
+        {.allocator = "caching",
          .allocator_setting = {.max_split_size = reading_of(20 * MIB),
                                .max_non_split_rounding = reading_of(24 * MIB)}},
-        {.allocator = (char *)"caching",
+        {.allocator = "caching",
          .allocator_setting = {.garbage_collection_threshold = 0.3,
                                .limit = reading_of(1500 * MIB)}},
-        {.allocator = (char *)"expandable"},
-        {.allocator = (char *)"async"},
-        {.allocator = (char *)"direct"}};
+        {.allocator = "expandable"},
+        {.allocator = "async"},
+        {.allocator = "direct"}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds * 81; i++) {
-        struct workload_setting setting = {.workload = workload_find("dense"),
-                                           .warmup = 1,
-                                           .repeats = 2,
-                                           .seed = 7,
-                                           .dtype = (int)(i % 3),
-                                           .memory = kinds[i / 81]};
+        struct setting setting = {.workload = workload_find("dense"),
+                                  .warmup = 1,
+                                  .repeats = 2,
+                                  .seed = 7,
+                                  .dtype = (int)(i % 3),
+                                  .memory = kinds[i / 81]};
         uint64_t context = contexts[i / 9 % 3], width = widths[i / 27 % 3];
         bool sampled = i < 81 || i % 5 == 0;
         if (!sampled || (strcmp(bench->device, "cuda") != 0 && context * width > 10000))
@@ -254,7 +254,7 @@ static int check_dense(struct bench *bench)
         setting.point.value[DIMENSION_context] = reading_of(context);
         setting.point.value[DIMENSION_width] = reading_of(width);
         setting.point.value[DIMENSION_sequences] = reading_of(1 + i % 2);
-        setting.whole = i / 2 % 2;
+        setting.phases = i / 2 % 2; /* PHASES_SPLIT, PHASES_WHOLE */
         setting.empty_cache = (int)(i / 4 % 3);
         if (check(bench, &setting) != 0)
             return -1;
@@ -279,19 +279,19 @@ static int check_ladder(struct bench *bench)
     options.intermediate = 16;
     options.kv_layout = KV_GROW;
     for (int i = 0; i < 4 * 8 && outcome == 0; i++) {
-        struct workload_setting setting = {.workload = workload_find("decoder"),
-                                           .repeats = 1,
-                                           .seed = 7,
-                                           .dtype = DTYPE_float32,
-                                           .options = &options};
+        struct setting setting = {.workload = workload_find("decoder"),
+                                  .repeats = 1,
+                                  .seed = 7,
+                                  .dtype = DTYPE_float32,
+                                  .options = &options};
         if (strcmp(bench->device, "cuda") != 0 && i % 3 != 1)
             continue; /* a sample */
         for (size_t k = 0; k < sizeof point / sizeof *point; k++)
             setting.point.value[point[k][0]] = reading_of(point[k][1]);
-        setting.memory.allocator = (char *)allocators[i / 8];
+        setting.memory.allocator = allocators[i / 8];
         setting.memory.allocator_setting.limit =
             reading_of((uint64_t)(104 + 6 * (i % 8)) * MIB);
-        setting.whole = i % 2;
+        setting.phases = i % 2; /* PHASES_SPLIT, PHASES_WHOLE */
         outcome = check(bench, &setting);
     }
     option_release(decoder_options, &options);

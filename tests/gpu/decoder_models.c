@@ -51,14 +51,14 @@ static void forget(struct kept *kept)
     kept->count = 0;
 }
 
-static struct workload_setting setting_of(uint64_t batch, uint64_t sequences, uint64_t context,
-                                          uint64_t generated, struct decoder_options *options)
+static struct setting setting_of(uint64_t batch, uint64_t sequences, uint64_t context,
+                                 uint64_t generated, struct decoder_options *options)
 {
-    struct workload_setting setting = {.workload = workload_find("decoder"),
-                                       .warmup = 1,
-                                       .repeats = 1,
-                                       .seed = 7,
-                                       .options = options};
+    struct setting setting = {.workload = workload_find("decoder"),
+                              .warmup = 1,
+                              .repeats = 1,
+                              .seed = 7,
+                              .options = options};
     option_defaults(decoder_options, options);
     setting.point.value[DIMENSION_batch] = reading_of(batch);
     setting.point.value[DIMENSION_sequences] = reading_of(sequences);
@@ -66,7 +66,7 @@ static struct workload_setting setting_of(uint64_t batch, uint64_t sequences, ui
     setting.point.value[DIMENSION_generated] = reading_of(generated);
     setting.point.value[DIMENSION_width] = reading_of(256);
     setting.point.value[DIMENSION_layers] = reading_of(2);
-    setting.memory.allocator = (char *)"caching";
+    setting.memory.allocator = "caching";
     return setting;
 }
 
@@ -76,7 +76,7 @@ static void replace(char **option, const char *value)
     *option = xstrdup(value);
 }
 
-static void take_folder(struct workload_setting *setting, const char *folder)
+static void take_folder(struct setting *setting, const char *folder)
 {
     struct decoder_options *options = setting->options;
     struct model_config shape;
@@ -88,7 +88,7 @@ static void take_folder(struct workload_setting *setting, const char *folder)
     text_release(&why);
 }
 
-static bool run(struct workload_setting *setting, const char *backend, struct kept *kept)
+static bool run(struct setting *setting, const char *backend, struct kept *kept)
 {
     const struct phase_listener listener = {.line = listen, .user = kept};
     bool cuda = strcmp(backend, "cuda") == 0;
@@ -137,7 +137,7 @@ static double distance(const struct json *got, const struct json *want, uint64_t
 static void test_reference(const char *models, const char *name, int dtype)
 {
     struct decoder_options options = {0};
-    struct workload_setting setting = setting_of(2, 1, 20, 23, &options);
+    struct setting setting = setting_of(2, 1, 20, 23, &options);
     char folder[400], expected[440];
     struct kept kept = {0};
     snprintf(folder, sizeof(folder), "%s/%s", models, name);
@@ -212,7 +212,7 @@ static void test_member(const char *folder, const struct member *of, const char 
 {
     const uint64_t context = 19, generated = 20;
     struct decoder_options options = {0};
-    struct workload_setting setting = setting_of(2, 2, context, generated, &options);
+    struct setting setting = setting_of(2, 2, context, generated, &options);
     uint32_t tokens[4 * 40] = {0};
     struct made_model model;
     struct kept kept = {0};
@@ -246,7 +246,7 @@ static void test_member(const char *folder, const struct member *of, const char 
 static void test_sizes(uint64_t rows, uint64_t context, uint64_t head_dim, uint64_t window)
 {
     struct decoder_options options = {0};
-    struct workload_setting setting = setting_of(rows, 1, context, 3, &options);
+    struct setting setting = setting_of(rows, 1, context, 3, &options);
     struct kept kept = {0};
     char name[96];
     snprintf(name, sizeof(name), "%d x %d head_dim %d window %d", (int)rows, (int)context,
@@ -279,7 +279,7 @@ static void test_plan(int layout, uint64_t kv_window, uint64_t sequences, int dt
         COLUMN_allocated_peak_bytes, COLUMN_allocated_end_bytes, COLUMN_reserved_peak_bytes,
         COLUMN_reserved_end_bytes,   COLUMN_peak_kv_cache_bytes, COLUMN_end_kv_cache_bytes};
     struct decoder_options options = {0};
-    struct workload_setting setting = setting_of(3, sequences, 700, 40, &options);
+    struct setting setting = setting_of(3, sequences, 700, 40, &options);
     struct kept cuda = {0}, plan = {0};
     options.vocabulary = 3001, options.kv_layout = layout, options.kv_window = kv_window;
     setting.point.value[DIMENSION_width] = reading_of(1024);

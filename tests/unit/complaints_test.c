@@ -76,7 +76,7 @@ static void options_by_key(void **state)
     (void)state;
     const struct workload workload = {
         .name = "odd", .check_options = refuse_options, .check = refuse_point};
-    struct study study = {.workload = &workload, .trials = 1, .until = (char[]){""}};
+    struct study study = {.setting.workload = &workload, .trials = 1, .until = (char[]){""}};
     struct complaints complaints = {NULL, 0, 0, 0};
     struct document document;
     read_document("[input one]\n[odd]\nfirst = 1\nsecond = 2\n", &document, &complaints);
@@ -98,7 +98,7 @@ static void points_by_section(void **state)
     struct study_input inputs[] = {{.name = (char[]){"one"}}, {.name = (char[]){"odd"}}};
     inputs[0].point.value[DIMENSION_batch] = inputs[1].point.value[DIMENSION_batch] =
         reading_of(9);
-    struct study study = {.workload = &workload,
+    struct study study = {.setting.workload = &workload,
                           .trials = 1,
                           .until = (char[]){""},
                           .inputs = inputs,

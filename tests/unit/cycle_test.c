@@ -28,11 +28,11 @@ static void a_cycle_is_all_its_parts(void **state)
 {
     (void)state;
     for (size_t b = 0; b < 2; b++) {
-        struct workload_setting setting = setting_of(2, 96, 128, 3);
+        struct setting setting = setting_of(2, 96, 128, 3);
         struct recorder split, whole;
         uint64_t peak = 0, tokens = 0;
         assert_int_equal(run(&setting, both_backends[b], &split), STATUS_ok);
-        setting.whole = true;
+        setting.phases = PHASES_WHOLE;
         assert_int_equal(run(&setting, both_backends[b], &whole), STATUS_ok);
         assert_int_equal(split.count, 8);
         assert_int_equal(whole.count, 3);
@@ -97,7 +97,7 @@ static void note_waits(void *user, const char *verb, const struct row *row)
 
 static void nothing_waits_inside_a_cycle(void **state)
 {
-    struct workload_setting setting = setting_of(1, 4, 8, 2);
+    struct setting setting = setting_of(1, 4, 8, 2);
     struct phase_listener listener = {.line = note_waits};
     const struct backend counted = {.device = &counted_device, .ops = &counted_ops};
     (void)state;
@@ -106,12 +106,12 @@ static void nothing_waits_inside_a_cycle(void **state)
     counted_ops = ops_host;
     counted_ops.mean_square = mean_and_count;
     setting.repeats = 4;
-    setting.whole = true;
+    setting.phases = PHASES_WHOLE;
     waits = means = 0;
     assert_int_equal(workload_run(&setting, &counted, NULL, &listener), STATUS_ok);
     assert_int_equal(waits_at_end - waits_at_begin, 1); /* the one that closes it */
     assert_int_equal(means, 1);
-    setting.whole = false;
+    setting.phases = PHASES_SPLIT;
     waits = means = 0;
     assert_int_equal(workload_run(&setting, &counted, NULL, &listener), STATUS_ok);
     assert_int_equal(means, 5);
@@ -125,12 +125,12 @@ static void faults_fire_inside_a_cycle(void **state)
                                         "warm_forward"};
     (void)state;
     for (size_t i = 0; i < 10; i++) {
-        struct workload_setting setting = setting_of(1, 2, 8, 2);
+        struct setting setting = setting_of(1, 2, 8, 2);
         struct recorder recorder;
         char fault[64];
         snprintf(fault, sizeof fault, "%s:oom", parts[i % 5]);
         setting.fault = fault;
-        setting.whole = true;
+        setting.phases = PHASES_WHOLE;
         assert_int_equal(run(&setting, both_backends[i / 5], &recorder), STATUS_oom);
         assert_int_equal(recorder.count, 3);
         assert_string_equal(row_text(last_of(&recorder), COLUMN_phase), "cycle");
@@ -154,13 +154,13 @@ static void open_phase(struct session *session)
 static void a_phase_left_open_is_an_error(void **state)
 {
     struct workload open = *workload_find("dense");
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct setting setting = setting_of(1, 1, 1, 1);
     (void)state;
     open.run = open_phase;
     setting.workload = &open;
     for (int whole = 0; whole < 2; whole++) {
         struct recorder recorder;
-        setting.whole = whole;
+        setting.phases = whole ? PHASES_WHOLE : PHASES_SPLIT;
         assert_int_equal(run(&setting, "host", &recorder), STATUS_error);
         assert_non_null(strstr(row_text(last_of(&recorder), COLUMN_error),
                                whole ? "phase cycle open" : "phase inputs open"));
@@ -177,10 +177,10 @@ static void caches_are_emptied_where_asked(void **state)
     (void)state;
     for (int when = EMPTY_CACHE_NEVER; when <= EMPTY_CACHE_BETWEEN_PHASES; when++)
         for (int whole = 0; whole < 2; whole++) {
-            struct workload_setting setting = setting_of(1, 1024, 1024, 1);
+            struct setting setting = setting_of(1, 1024, 1024, 1);
             struct recorder recorder;
             setting.empty_cache = when;
-            setting.whole = whole;
+            setting.phases = whole ? PHASES_WHOLE : PHASES_SPLIT;
             setting.repeats = 3;
             assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
             assert_string_equal(row_text(&recorder.hello, COLUMN_empty_cache),
@@ -227,10 +227,10 @@ static void as_often_as_asked(void **state)
     for (int whole = 0; whole < 2; whole++)
         for (int when = 0; when < 3; when++)
             for (size_t b = 0; b < 2; b++) {
-                struct workload_setting setting = setting_of(1, 16, 32, 2);
+                struct setting setting = setting_of(1, 16, 32, 2);
                 struct recorder recorder;
                 setting.empty_cache = when;
-                setting.whole = whole;
+                setting.phases = whole ? PHASES_WHOLE : PHASES_SPLIT;
                 setting.memory.trace = path;
                 assert_int_equal(run(&setting, both_backends[b], &recorder), STATUS_ok);
                 assert_int_equal(emptied_in(path), wanted[whole][when]);
@@ -249,7 +249,7 @@ static void a_repeat_may_be_several_phases(void **state)
     assert_non_null(mkdtemp(folder));
     char *path = xasprintf("%s/trace.csv", folder);
     for (int i = 0; i < 4; i++) {
-        struct workload_setting setting = setting_of(1, 4, 64, 1);
+        struct setting setting = setting_of(1, 4, 64, 1);
         struct decoder_options options;
         struct recorder recorder;
         option_defaults(decoder_options, &options);
@@ -257,7 +257,7 @@ static void a_repeat_may_be_several_phases(void **state)
         setting.options = &options;
         setting.point.value[DIMENSION_generated] = reading_of(2);
         setting.point.value[DIMENSION_layers] = reading_of(1);
-        setting.whole = i % 2;
+        setting.phases = i % 2; /* PHASES_SPLIT, PHASES_WHOLE */
         setting.repeats = 3;
         setting.empty_cache = EMPTY_CACHE_BETWEEN_REPEATS;
         setting.memory.trace = path;
@@ -293,8 +293,8 @@ static void a_cycle_is_predicted(void **state)
     for (size_t i = 0; i < 3; i++) {
         const struct seat room = {.capacity = reading_of(cases[i].mib << 20)};
         struct prediction plan;
-        assert_int_equal(plan_predict(&study, &study.point, PHASES_WHOLE, &room, &plan, &why),
-                         0);
+        assert_int_equal(
+            plan_predict(&study, &study.setting.point, PHASES_WHOLE, &room, &plan, &why), 0);
         assert_int_equal(plan.count, 3);
         assert_string_equal(text_string(&plan.failed_phase), cases[i].failed);
         for (size_t r = 0; r < 3; r++) {
@@ -313,11 +313,11 @@ static void simulated_counts_as_host_does(void **state)
     const char *const allocators[] = {"caching", "direct"};
     (void)state;
     for (int i = 0; i < 2 * 3 * 2; i++) {
-        struct workload_setting setting = setting_of(1, 4096, 64, 2);
+        struct setting setting = setting_of(1, 4096, 64, 2);
         struct recorder simulated, host;
-        setting.memory.allocator = (char *)allocators[i / 6];
+        setting.memory.allocator = allocators[i / 6];
         setting.empty_cache = i % 3;
-        setting.whole = i / 3 % 2;
+        setting.phases = i / 3 % 2; /* PHASES_SPLIT, PHASES_WHOLE */
         assert_int_equal(run(&setting, "simulated", &simulated), STATUS_ok);
         assert_int_equal(run(&setting, "host", &host), STATUS_ok);
         assert_int_equal(simulated.count, host.count);

@@ -13,7 +13,7 @@
  * ---------------------------------------------------------------------------------- */
 
 struct bed {
-    struct workload_setting setting;
+    struct setting setting;
     struct decoder_options options;
     char folder[64], prompt[96], answer[96];
     struct recorder recorder;

@@ -149,7 +149,7 @@ static void a_whole_run_gives_the_same(void **state)
         shape_by_rule(&bed, layout);
         run_ok(&bed, "host");
         double digest = phase_row(&bed, "warm_decode")->cell[COLUMN_result_value].real;
-        bed.setting.whole = true;
+        bed.setting.phases = PHASES_WHOLE;
         run_ok(&bed, "host");
         const struct row *cycle = phase_row(&bed, "cycle");
         assert_string_equal(row_text(cycle, COLUMN_result_name), "tokens_digest");

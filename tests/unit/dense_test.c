@@ -26,7 +26,7 @@ static void has_its_phases_in_order(void **state)
                                          "inputs",       "cold_forward", "warmup",
                                          "warm_forward", "warm_forward"};
     static const char *const passes[] = {NULL, NULL, NULL, NULL, "first", NULL, "warm", "warm"};
-    struct workload_setting setting = setting_of(2, 3, 5, 2);
+    struct setting setting = setting_of(2, 3, 5, 2);
     struct recorder recorder;
     (void)state;
     assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
@@ -55,7 +55,7 @@ static void has_its_phases_in_order(void **state)
 
 static void says_who_it_is(void **state)
 {
-    struct workload_setting setting = setting_of(1, 1, 4, 1);
+    struct setting setting = setting_of(1, 1, 4, 1);
     struct recorder recorder;
     (void)state;
     assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
@@ -87,7 +87,7 @@ static void needs_what_arithmetic_says(void **state)
     for (int dtype = 0; dtype < DTYPES; dtype++) {
         uint64_t size = dtype_bytes((enum dtype)dtype), row = batch * context * size;
         uint64_t weights = 8 * width * width * size + 5 * width * size;
-        struct workload_setting setting = setting_of(batch, context, width, sequences);
+        struct setting setting = setting_of(batch, context, width, sequences);
         struct recorder recorder;
         setting.dtype = dtype;
         assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
@@ -109,7 +109,7 @@ static void needs_what_arithmetic_says(void **state)
 /* The goal of the main issue: PyTorch needs 5.94 GB here. */
 static void keeps_its_peak_below_the_goal(void **state)
 {
-    struct workload_setting setting = setting_of(8, 4096, 4096, 1);
+    struct setting setting = setting_of(8, 4096, 4096, 1);
     struct recorder recorder;
     (void)state;
     assert_int_equal(run(&setting, "simulated", &recorder), STATUS_ok);
@@ -124,10 +124,10 @@ static void simulated_counts_as_host_does(void **state)
     (void)state;
     for (size_t i = 0; i < 6 * DTYPES; i++) {
         const uint64_t *p = points[i % 3];
-        struct workload_setting setting = setting_of(p[0], p[1], p[2], p[3]);
+        struct setting setting = setting_of(p[0], p[1], p[2], p[3]);
         struct recorder simulated, host;
         setting.dtype = (int)(i / 6);
-        setting.memory.allocator = (char *)allocators[i / 3 % 2];
+        setting.memory.allocator = allocators[i / 3 % 2];
         assert_int_equal(run(&setting, "simulated", &simulated), STATUS_ok);
         assert_int_equal(run(&setting, "host", &host), STATUS_ok);
         assert_int_equal(simulated.count, host.count);
@@ -198,7 +198,7 @@ static void computes_what_it_says(void **state)
     double right = expected(2, 3, 17, 1); /* the last of the two inputs */
     (void)state;
     for (int dtype = 0; dtype < DTYPES; dtype++) {
-        struct workload_setting setting = setting_of(2, 3, 17, 2);
+        struct setting setting = setting_of(2, 3, 17, 2);
         struct recorder recorder;
         setting.dtype = dtype;
         assert_int_equal(run(&setting, "host", &recorder), STATUS_ok);
@@ -222,7 +222,7 @@ static void ignore(void *user, const char *verb, const struct row *row)
 /* A plan of 10,000 points must take seconds. */
 static void is_planned_in_no_time(void **state)
 {
-    struct workload_setting setting = setting_of(8, 4096, 4096, 1);
+    struct setting setting = setting_of(8, 4096, 4096, 1);
     struct phase_listener listener = {.line = ignore};
     uint64_t best = UINT64_MAX;
     (void)state;

@@ -129,7 +129,7 @@ static void check_failure(const struct heard *heard)
 }
 
 /* Did the run get along without the refusal? Asserts what must be so either way. */
-static bool run_refusing(const struct workload_setting *setting, uint64_t at)
+static bool run_refusing(const struct setting *setting, uint64_t at)
 {
     struct heard heard = {.last = ROW_INIT};
     const struct phase_listener listener = {hear, &heard};
@@ -154,11 +154,11 @@ static bool run_refusing(const struct workload_setting *setting, uint64_t at)
     return !refused;
 }
 
-static void refuse_each(const struct workload_setting *setting, const char *allocator)
+static void refuse_each(const struct setting *setting, const char *allocator)
 {
-    struct workload_setting mine = *setting;
+    struct setting mine = *setting;
     uint64_t at = 1;
-    mine.memory.allocator = (char *)(uintptr_t)allocator;
+    mine.memory.allocator = allocator;
     while (!run_refusing(&mine, at))
         at++;
     assert_true(at > 1); /* something was asked for */
@@ -193,7 +193,7 @@ static void set_point(struct point *point, uint32_t has)
 
 static void try_workload(const struct workload *workload, const char *option, const char *value)
 {
-    struct workload_setting setting = {
+    struct setting setting = {
         .workload = workload, .dtype = DTYPE_float32, .warmup = 1, .repeats = 2, .seed = 7};
     setting.memory.device.capacity = reading_of((uint64_t)1 << 30);
     setting.memory.allocator_setting.check = true;
@@ -234,11 +234,11 @@ static void every_workload_under_a_limit(void **state)
     (void)state;
     set_counted();
     for (size_t i = 0; workloads[i]; i++) {
-        struct workload_setting setting = {.workload = workloads[i],
-                                           .dtype = DTYPE_float32,
-                                           .warmup = 1,
-                                           .repeats = 1,
-                                           .seed = 7};
+        struct setting setting = {.workload = workloads[i],
+                                  .dtype = DTYPE_float32,
+                                  .warmup = 1,
+                                  .repeats = 1,
+                                  .seed = 7};
         setting.memory.device.capacity = reading_of((uint64_t)1 << 30);
         setting.memory.allocator_setting.check = true;
         set_point(&setting.point, workloads[i]->dimensions);

@@ -47,9 +47,9 @@ static void a_limit_refuses_in_its_own_name(void **state)
     static const char *const backends_here[] = {"simulated", "host"};
     (void)state;
     for (int i = 0; i < 2 * 4; i++) {
-        struct workload_setting setting = setting_of(1, 1024, 1024, 1);
+        struct setting setting = setting_of(1, 1024, 1024, 1);
         struct recorder recorder;
-        setting.memory.allocator = (char *)allocator_names[i / 2];
+        setting.memory.allocator = allocator_names[i / 2];
         setting.memory.allocator_setting.limit = reading_of(70 * MIB);
         if (run(&setting, backends_here[i % 2], &recorder) == STATUS_error) {
             /* a device without paging has no expandable segments */
@@ -87,18 +87,17 @@ static void read_study(struct study *study)
     text_release(&errors);
 }
 
-static struct workload_setting setting_of_study(const struct study *study,
-                                                const struct seat *room)
+static struct setting setting_of_study(const struct study *study, const struct seat *room)
 {
-    struct workload_setting setting = {.workload = study->workload,
-                                       .point = study->point,
-                                       .dtype = study->dtype,
-                                       .warmup = study->warmup,
-                                       .repeats = study->repeats,
-                                       .seed = study->seed,
-                                       .options = study->options};
+    struct setting setting = {.workload = study->setting.workload,
+                              .point = study->setting.point,
+                              .dtype = study->setting.dtype,
+                              .warmup = study->setting.warmup,
+                              .repeats = study->setting.repeats,
+                              .seed = study->setting.seed,
+                              .options = study->setting.options};
     setting.memory.device.capacity = room->capacity;
-    setting.memory.allocator = study->allocator;
+    setting.memory.allocator = study->setting.memory.allocator;
     setting.memory.allocator_setting.limit = room->limit;
     return setting;
 }
@@ -107,7 +106,7 @@ static void predict(const struct study *study, const struct seat *room,
                     struct prediction *prediction)
 {
     struct text why = TEXT_INIT;
-    if (plan_predict(study, &study->point, PHASES_SPLIT, room, prediction, &why) != 0)
+    if (plan_predict(study, &study->setting.point, PHASES_SPLIT, room, prediction, &why) != 0)
         fail_msg("%s", text_string(&why));
     text_release(&why);
 }
@@ -122,10 +121,10 @@ static void plan_and_child_climb_alike(void **state)
     for (int i = 0; i < 4; i++) {
         bool by_limit = i % 2, fits = i < 2;
         struct reading room_bytes = reading_of((fits ? 116 : 112) * MIB);
-        const struct seat room = {.capacity = by_limit ? reading_of((uint64_t)1 << 40)
-                                                            : room_bytes,
-                                       .limit = by_limit ? room_bytes : reading_missing()};
-        const struct workload_setting setting = setting_of_study(&study, &room);
+        const struct seat room = {.capacity =
+                                      by_limit ? reading_of((uint64_t)1 << 40) : room_bytes,
+                                  .limit = by_limit ? room_bytes : reading_missing()};
+        const struct setting setting = setting_of_study(&study, &room);
         struct prediction plan;
         struct recorder host;
         predict(&study, &room, &plan);
@@ -179,7 +178,7 @@ static void assert_figures(const struct replay_result *result, const struct reco
 
 /* On a simulated device of the same room, and on one that answers as the recorded one did: its
  * room is not told, and every segment and address must come again. */
-static void assert_replays(const char *path, const struct workload_setting *setting,
+static void assert_replays(const char *path, const struct setting *setting,
                            const struct recorder *seen)
 {
     const struct memory_setting *memory = &setting->memory;
@@ -223,11 +222,11 @@ static void recordings_replay_to_the_childs_counters(void **state)
     assert_non_null(mkdtemp(folder));
     char *path = xasprintf("%s/trace.csv", folder);
     for (int i = 0; i < 2 * 2 * 2 * 3; i++) {
-        struct workload_setting setting = setting_of(2, 128, 192, 3);
+        struct setting setting = setting_of(2, 128, 192, 3);
         struct recorder seen;
         setting.memory.trace = path;
-        setting.memory.allocator = (char *)allocators[i / 2 % 2];
-        setting.whole = i / 4 % 2;
+        setting.memory.allocator = allocators[i / 2 % 2];
+        setting.phases = i / 4 % 2; /* PHASES_SPLIT, PHASES_WHOLE */
         setting.empty_cache = i / 8;
         assert_int_equal(run(&setting, backends_here[i % 2], &seen), STATUS_ok);
         assert_replays(path, &setting, &seen);
@@ -251,9 +250,9 @@ static void recordings_climb_again(void **state)
         for (int by_limit = 0; by_limit < 2; by_limit++) {
             struct reading bytes = reading_of(mib * MIB);
             const struct seat room = {.capacity =
-                                               by_limit ? reading_of((uint64_t)1 << 40) : bytes,
-                                           .limit = by_limit ? bytes : reading_missing()};
-            struct workload_setting setting = setting_of_study(&study, &room);
+                                          by_limit ? reading_of((uint64_t)1 << 40) : bytes,
+                                      .limit = by_limit ? bytes : reading_missing()};
+            struct setting setting = setting_of_study(&study, &room);
             struct recorder seen;
             setting.memory.trace = path;
             enum status status = run(&setting, "simulated", &seen);

@@ -42,10 +42,10 @@ static void test_a_sweep_varies_one_thing(void **state)
         assert_int_equal(run->trial, 1);
         assert_int_equal(run->phases, PHASES_SPLIT);
         for (int d = 0; d < DIMENSIONS; d++) {
-            uint64_t fixed = study.point.value[d].value;
+            uint64_t fixed = study.setting.point.value[d].value;
             bool of_input = run->role == ROLE_INPUT && d == DIMENSION_context;
-            assert_true(run->point.value[d].known == study.point.value[d].known);
-            if (study.point.value[d].known)
+            assert_true(run->point.value[d].known == study.setting.point.value[d].known);
+            if (study.setting.point.value[d].known)
                 assert_int_equal(run->point.value[d].value, d == run->dimension ? run->value
                                                             : of_input          ? 7
                                                                                 : fixed);
@@ -122,7 +122,7 @@ static void test_shuffled(void **state)
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(run_of(&plan, i).value, wanted[i]);
     plan_release(&plan);
-    study.seed = 8;
+    study.setting.seed = 8;
     assert_int_equal(plan_make(&study, 1, &plan, &why), 0);
     bool same = true;
     for (size_t i = 0; i < 8; i++)
@@ -366,7 +366,7 @@ static void test_options(void **state)
     make_study(HEAD "[launch]\nsettle=5s\nallow_root=yes\n[sweep batch]\nvalues=1\n", &study);
     study_add_options(&study, &text);
     assert_string_equal(text_string(&text), "");
-    study.overhead = 512;
+    study.setting.memory.device.overhead = 512;
     free(study.fault);
     study.fault = xstrdup("context:oom;\\");
     study_add_options(&study, &text);

@@ -24,7 +24,7 @@ static void predict(const struct study *study, struct reading capacity, uint64_t
 {
     struct text why = TEXT_INIT;
     const struct seat room = {.capacity = capacity, .overhead = overhead};
-    if (plan_predict(study, &study->point, study->phases, &room, prediction, &why) != 0)
+    if (plan_predict(study, &study->setting.point, study->phases, &room, prediction, &why) != 0)
         fail_msg("%s", text_string(&why));
     text_release(&why);
 }
@@ -86,8 +86,7 @@ static void predict_at_every_capacity(const char *allocator)
     struct study study;
     struct prediction roomy, tight;
     make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
-    free(study.allocator);
-    study.allocator = xstrdup(allocator);
+    study.setting.memory.allocator = allocator;
     predict(&study, reading_missing(), 0, &roomy);
     size_t failures = 0;
     bool fitted = false;
@@ -162,7 +161,7 @@ static void test_no_capacity(void **state)
     struct study study;
     struct prediction prediction;
     make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
-    study.point.value[DIMENSION_width].value = 1u << 20;
+    study.setting.point.value[DIMENSION_width].value = 1u << 20;
     predict(&study, reading_missing(), 0, &prediction);
     assert_true(prediction.fits);
     for (size_t i = 0; i < prediction.count; i++) {
@@ -180,7 +179,7 @@ static void test_huge_points_end(void **state)
     struct study study;
     struct prediction prediction;
     make_study(HEAD "[sweep batch]\nvalues=1\n", &study);
-    study.point.value[DIMENSION_sequences].value = 1000000;
+    study.setting.point.value[DIMENSION_sequences].value = 1000000;
     predict(&study, reading_of(UINT64_C(1) << 30), 0, &prediction);
     assert_false(prediction.fits);
     assert_string_equal(text_string(&prediction.failed_phase), "inputs");
@@ -236,7 +235,7 @@ static void test_guess_of_a_boundary(void **state)
         uint64_t largest = 3;
         for (uint64_t value = 3; value <= 300; value += 7) {
             struct prediction prediction;
-            struct point point = study.point;
+            struct point point = study.setting.point;
             point.value[DIMENSION_batch] = reading_of(value);
             assert_int_equal(
                 plan_predict(&study, &point, PHASES_SPLIT, &room, &prediction, &why), 0);

@@ -51,21 +51,21 @@ static void forget(struct recorder *recorder)
     *recorder = (struct recorder){.count = 0};
 }
 
-static struct workload_setting setting_of(uint64_t batch, uint64_t context, uint64_t width,
-                                          uint64_t sequences)
+static struct setting setting_of(uint64_t batch, uint64_t context, uint64_t width,
+                                 uint64_t sequences)
 {
-    struct workload_setting setting = {
+    struct setting setting = {
         .workload = workload_find("dense"), .warmup = 1, .repeats = 2, .seed = 7};
     setting.point.value[DIMENSION_batch] = reading_of(batch);
     setting.point.value[DIMENSION_context] = reading_of(context);
     setting.point.value[DIMENSION_width] = reading_of(width);
     setting.point.value[DIMENSION_sequences] = reading_of(sequences);
     setting.memory.device.capacity = reading_of((uint64_t)64 << 30);
-    setting.memory.allocator = (char *)"caching";
+    setting.memory.allocator = "caching";
     return setting;
 }
 
-static enum status run(const struct workload_setting *setting, const char *backend,
+static enum status run(const struct setting *setting, const char *backend,
                        struct recorder *recorder)
 {
     struct phase_listener listener = {.line = record, .user = recorder};

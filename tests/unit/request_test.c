@@ -48,7 +48,7 @@ static void words_become_a_setting(void **state)
     const char *reason;
     (void)state;
     assert_int_equal(read_words(words, &request, &reason), 0);
-    const struct workload_setting *setting = &request.setting;
+    const struct setting *setting = &request.setting;
     assert_string_equal(setting->workload->name, "dense");
     assert_string_equal(request.backend->device->name, "simulated");
     assert_int_equal(setting->point.value[DIMENSION_width].value, 5);

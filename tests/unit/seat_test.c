@@ -90,8 +90,9 @@ static void a_study_says_what_its_seats_are(void **state)
 {
     (void)state;
     uint64_t sizes[] = {30, 20};
-    struct study study = {
-        .backend = BACKEND_SIMULATED, .capacity = sizes, .capacities = 2, .overhead = 7};
+    struct study study = {.capacity = sizes, .capacities = 2};
+    study.setting.backend = BACKEND_SIMULATED;
+    study.setting.memory.device.overhead = 7;
     struct placement placement;
     assert_int_equal(placement_ranks(&study), 2);
     placement_configure(&placement, &study, 2);
@@ -100,7 +101,7 @@ static void a_study_says_what_its_seats_are(void **state)
     assert_false(placement.seats[1].limit.known);
     assert_false(seat_has_card(&placement.seats[1]));
     placement_close(&placement);
-    study.backend = BACKEND_CUDA; /* there they are limits */
+    study.setting.backend = BACKEND_CUDA; /* there they are limits */
     placement_configure(&placement, &study, 2);
     assert_false(placement.seats[0].capacity.known);
     assert_int_equal(placement.seats[0].limit.value, 30);

@@ -24,9 +24,9 @@ static void small_devices_refuse_in_each_phase(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++)
         for (int host = 0; host < 2; host++) {
-            struct workload_setting setting = setting_of(1, 1024, 1024, 1);
+            struct setting setting = setting_of(1, 1024, 1024, 1);
             struct recorder recorder;
-            setting.memory.allocator = (char *)"direct";
+            setting.memory.allocator = "direct";
             setting.memory.device.capacity = reading_of(cases[i].capacity);
             setting.warmup = 0;
             assert_int_equal(run(&setting, host ? "host" : "simulated", &recorder), STATUS_oom);
@@ -45,7 +45,7 @@ static void small_devices_refuse_in_each_phase(void **state)
 
 static void an_overhead_can_refuse_the_context(void **state)
 {
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct setting setting = setting_of(1, 1, 1, 1);
     struct recorder recorder;
     (void)state;
     setting.memory.device.capacity = reading_of(1000);
@@ -71,7 +71,7 @@ static void faults_fire_in_each_phase(void **state)
     (void)state;
     for (size_t i = 0; i < 7 * 3 * 2; i++) {
         const char *phase = phase_names[i % 7], *kind = kinds[i / 7 % 3].kind;
-        struct workload_setting setting = setting_of(1, 2, 8, 2);
+        struct setting setting = setting_of(1, 2, 8, 2);
         struct recorder recorder;
         char fault[64];
         snprintf(fault, sizeof fault, "%s:%s", phase, kind);
@@ -97,7 +97,7 @@ static void faults_fire_in_each_phase(void **state)
 
 static void a_phase_that_asks_for_nothing_can_be_refused(void **state)
 {
-    struct workload_setting setting = setting_of(1, 2, 8, 1);
+    struct setting setting = setting_of(1, 2, 8, 1);
     struct recorder recorder;
     (void)state;
     setting.warmup = 0;
@@ -114,7 +114,7 @@ static int die_of(const char *fault)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct workload_setting setting = setting_of(1, 2, 8, 1);
+        struct setting setting = setting_of(1, 2, 8, 1);
         struct recorder recorder;
         setting.fault = fault;
         alarm(2);
@@ -145,7 +145,7 @@ static void wrong_faults_and_points_are_errors(void **state)
     static const char *const faults[] = {
         "inputs",          "nowhere:oom",  "inputs:",     ":oom",
         "inputs:exit-256", "inputs:exit-", "inputs:oom:1"};
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct setting setting = setting_of(1, 1, 1, 1);
     struct recorder recorder;
     (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -165,7 +165,7 @@ static void wrong_faults_and_points_are_errors(void **state)
 
 static void another_device_is_an_error(void **state)
 {
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct setting setting = setting_of(1, 1, 1, 1);
     struct recorder recorder;
     (void)state;
     setting.expect_uuid = "GPU-00000000-0000-0000-0000-000000000001";
@@ -189,7 +189,7 @@ static void leak(struct session *session)
 static void a_leak_is_an_error(void **state)
 {
     struct workload leaky = *workload_find("dense");
-    struct workload_setting setting = setting_of(1, 1, 1, 1);
+    struct setting setting = setting_of(1, 1, 1, 1);
     struct recorder recorder;
     (void)state;
     leaky.run = leak;
@@ -223,11 +223,11 @@ static void an_operation_can_be_refused(void **state)
     for (int host = 0; host < 2; host++) {
         struct ops ops = ops_host;
         const struct backend backend = {.device = &device_host, .ops = &ops};
-        struct workload_setting setting = setting_of(1, 1024, 8, 1);
+        struct setting setting = setting_of(1, 1024, 8, 1);
         struct recorder recorder = {.count = 0};
         struct phase_listener listener = {.line = record, .user = &recorder};
         ops.multiply = refusals[host];
-        setting.memory.allocator = (char *)"direct";
+        setting.memory.allocator = "direct";
         setting.memory.device.capacity = reading_of(100000000);
         enum status wanted = host ? STATUS_host_oom : STATUS_oom;
         assert_int_equal(workload_run(&setting, &backend, NULL, &listener), wanted);

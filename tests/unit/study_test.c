@@ -153,16 +153,15 @@ static const char *another_value(const struct option *option)
     case OPTION_FLAG:
         return "yes";
     case OPTION_CHOICE:
+    case OPTION_NAME:
         return option->choices[1];
     case OPTION_TEXT:
         break;
     }
     static const char *const texts[][2] = {
-        {"name", "m"},           {"question", "r"},
-        {"model_revision", "m"}, {"input_set", "i"},
-        {"ranks", "2"},          {"devices", "1,0"},
-        {"capacity", "8GiB"},    {"fault", "context:oom"},
-        {"allocator", "direct"}, {"roundup_power2_divisions", "4"}};
+        {"name", "m"},        {"question", "r"},        {"model_revision", "m"},
+        {"input_set", "i"},   {"ranks", "2"},           {"devices", "1,0"},
+        {"capacity", "8GiB"}, {"fault", "context:oom"}, {"roundup_power2_divisions", "4"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(texts[i][0], option->name) == 0)
             return texts[i][1];
@@ -181,7 +180,7 @@ static void test_hash_sees_every_key(void **state)
         for (const struct option *option = table->options; option->name; option++) {
             const char *value = another_value(option);
             int dimension = dimension_find(option->name);
-            bool lacking = dimension >= 0 && !base.point.value[dimension].known;
+            bool lacking = dimension >= 0 && !base.setting.point.value[dimension].known;
             if (!value || lacking || strcmp(option->name, "backend") == 0)
                 continue;
             char *set = xasprintf("%s.%s=%s", table->section, option->name, value);
@@ -263,8 +262,9 @@ static void test_capacity_and_ranks(void **state)
     assert_false(study_ranks(&study).known);
     assert_false(study_capacity(&study, 0).known);
     study_release(&study);
-    const char *const listed[] = {"device.backend=cuda", "device.capacity=",
-                                  "launch.ranks=per-device", "launch.devices=3, 0,1"};
+    const char *const listed[] = {"device.backend=cuda",
+                                  "device.capacity=", "launch.ranks=per-device",
+                                  "launch.devices=3, 0,1"};
     parse_good(GOOD "[sweep batch]\nvalues=1\n", listed, 4, &study);
     assert_int_equal(study_ranks(&study).value, 3);
     study_release(&study);
