@@ -1,7 +1,7 @@
 #include "harness/drive/complete.h"
 #include "harness/base/file.h"
 #include "harness/drive/finish.h"
-#include "harness/observe/child_rows.h"
+#include "harness/verdict/child_rows.h"
 #include "harness/protocol/shard.h"
 #include "harness/record/runs.h"
 
@@ -81,29 +81,30 @@ static int check_written(const struct run_facts *facts, const char *path, struct
 
 /* What a lost rank's child left behind in its phase file and on its page. */
 static void rows_of_lost(const struct run_facts *facts, uint64_t rank,
-                         const struct shard *shard, struct row **rows, size_t *count)
+                         const struct shard *shard, struct child_rows *lost)
 {
     char *phases = shard_phases_path(facts->live_folder, rank);
     char *live = shard_live_path(facts->live_folder, rank);
-    struct verdict verdict = {.status = STATUS_launch_failed};
+    struct verdict verdict;
     struct phase_record record = {.hello = ROW_INIT};
     struct row about = ROW_INIT;
     row_copy(&about, &shard->about);
     row_set_count(&about, COLUMN_rank, rank);
     seat_to_row(&facts->placement->seats[rank], &about);
-    if (facts->skipped != NULL) {
-        verdict.status = STATUS_skipped;
+    enum rule cause = classify_unseen(RULE_IF(skipped, facts->skipped != NULL) |
+                                          RULE_IF(rank_lost, shard->begun) |
+                                          RULE_IF(not_launched, true),
+                                      &verdict);
+    if (cause == RULE_skipped) {
         text_add(&verdict.error, facts->skipped);
-    } else if (shard->begun) {
-        verdict.status = STATUS_crashed;
+    } else if (cause == RULE_rank_lost) {
         text_add(&verdict.error, RANK_LOST);
         if (phases_read(phases, live, &record, &verdict.warning) != 0)
             record = (struct phase_record){.hello = ROW_INIT};
     } else {
         say_why_not_launched(facts, shard->started, &verdict.error);
     }
-    const struct observation what = {.about = &about, .record = &record, .verdict = &verdict};
-    observe(&what, rows, count);
+    child_rows_of(&(struct child_facts){.about = &about, .record = &record}, &verdict, lost);
     phase_record_release(&record);
     row_release(&about);
     text_release(&verdict.error);
@@ -197,11 +198,13 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
         shard_release(&shard);
         return -1;
     }
-    struct row *said = shard.rows;
-    size_t count = shard.count, first = rows->count;
+    struct child_rows lost = {.rows = NULL};
+    size_t first = rows->count;
     struct text none = TEXT_INIT;
     if (!shard.complete)
-        rows_of_lost(facts, rank, &shard, &said, &count);
+        rows_of_lost(facts, rank, &shard, &lost);
+    struct row *said = shard.complete ? shard.rows : lost.rows;
+    size_t count = shard.complete ? shard.count : lost.count;
     bool predicted = plan_predict(facts->study, &facts->run->point, facts->run->phases,
                                   &facts->placement->seats[rank],
                                   &plan, &none) == 0;
@@ -215,8 +218,7 @@ static int add_rank(const struct run_facts *facts, uint64_t rank, struct run_row
     if (predicted)
         prediction_release(&plan);
     text_release(&none);
-    if (said != shard.rows)
-        rows_release(said, count);
+    child_rows_release(&lost);
     shard_release(&shard);
     return 0;
 }
@@ -314,6 +316,8 @@ void run_rows_disown(struct run_rows *rows, const char *reason)
 
 void run_rows_release(struct run_rows *rows)
 {
-    rows_release(rows->rows, rows->count);
+    for (size_t i = 0; i < rows->count; i++)
+        row_release(&rows->rows[i]);
+    free(rows->rows);
     *rows = (struct run_rows){.rows = NULL};
 }

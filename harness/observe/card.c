@@ -82,34 +82,19 @@ enum card_state card_settle(struct card *card, struct reading baseline, uint64_t
     if (card->nvml == NULL)
         return CARD_READY;
     uint64_t until = clock_monotonic_ns() + settle_ns;
-    for (;;) {
+    enum card_use_outcome outcome = CARD_STILL_IN_USE;
+    while (outcome == CARD_STILL_IN_USE) {
         int signal = 0;
         if (read_memory(card, &card->before, why) != 0)
             return CARD_LOST;
-        uint64_t used = card->before.used.value;
-        if (!baseline.known || used <= baseline.value + CARD_TOLERANCE)
-            break;
-        if (clock_monotonic_ns() >= until) {
-            text_addf(why, "%llu bytes are in use on the card, %llu were when the study began",
-                      (unsigned long long)used, (unsigned long long)baseline.value);
-            card->foreign_before = all_processes(card);
-            return CARD_DIRTY;
-        }
-        if (watch_wait(watch, 0, -1, clock_monotonic_ns() + GLANCE_NS, &signal) == WATCH_SIGNAL)
+        outcome =
+            card_use_settles(card->before.used, baseline, clock_monotonic_ns() >= until, why);
+        if (outcome == CARD_STILL_IN_USE &&
+            watch_wait(watch, 0, -1, clock_monotonic_ns() + GLANCE_NS, &signal) == WATCH_SIGNAL)
             return CARD_INTERRUPTED;
     }
     card->foreign_before = all_processes(card);
-    return CARD_READY;
-}
-
-bool card_differs(struct reading a, struct reading b)
-{
-    return !reading_near(a, b, CARD_TOLERANCE);
-}
-
-bool card_grew(struct reading was, struct reading is)
-{
-    return card_differs(was, is) && is.value > was.value;
+    return outcome == CARD_SETTLED ? CARD_READY : CARD_DIRTY;
 }
 
 void card_look_after(struct card *card, uint64_t patience_ns)
@@ -121,8 +106,8 @@ void card_look_after(struct card *card, uint64_t patience_ns)
     while (card->nvml != NULL && read_memory(card, &after, &ignored) == 0 && !card->shared) {
         card->used_after = after.used;
         card->foreign_after = all_processes(card);
-        bool more = card_grew(card->before.used, after.used) ||
-                    card_grew(card->foreign_before, card->foreign_after);
+        bool more = card_use_grew(card->before.used, after.used) ||
+                    card_use_grew(card->foreign_before, card->foreign_after);
         if (!more || clock_monotonic_ns() >= until)
             break;
         nanosleep(&glance, NULL);
@@ -163,9 +148,11 @@ static void read_processes(struct card *card, const struct child *child,
         sample->others = others;
 }
 
-bool card_is_mute(const struct card *card)
+const char *card_mute(const struct card *card)
 {
-    return !card->trusts_pids || !card->told;
+    if (!card->trusts_pids)
+        return "memory by process: not to be told in a pid namespace";
+    return card->told ? NULL : "memory by process: not told by the driver";
 }
 
 bool card_sample(struct card *card, const struct child *child, struct card_sample *sample)

@@ -7,7 +7,7 @@
 #include "harness/observe/child.h"
 #include "harness/nvml/seat.h"
 #include "harness/base/watch.h"
-#include "harness/record/row.h"
+#include "harness/verdict/card_use.h"
 
 struct card {
     struct nvml *nvml; /* NULL: there is no card */
@@ -24,9 +24,6 @@ struct card {
 int card_open(struct card *card, const struct seat *seat, struct text *why) MUST_CHECK;
 void card_close(struct card *card);
 
-/* Bytes by which use may move without anybody having done something. */
-#define CARD_TOLERANCE (64u << 20)
-
 enum card_state { CARD_READY, CARD_DIRTY, CARD_LOST, CARD_INTERRUPTED };
 /* Waits until use is back at the baseline (within the tolerance), at most `settle_ns`, and
  * reads the state before the child. A missing baseline is what is read first. */
@@ -36,14 +33,9 @@ enum card_state card_settle(struct card *card, struct reading baseline, uint64_t
  * moment to give back what a child had: while more is in use than before, it is looked at
  * again, for `patience_ns` at most. */
 void card_look_after(struct card *card, uint64_t patience_ns);
-/* Further apart than use may move without anybody having done something; never so when one of
- * them is missing. */
-bool card_differs(struct reading a, struct reading b);
-bool card_grew(struct reading was, struct reading is);
-
-/* True when memory by process cannot be had: a pid namespace, or a driver that does not tell.
- */
-bool card_is_mute(const struct card *card);
+/* Why memory by process cannot be had: a pid namespace, or a driver that does not tell. NULL:
+ * it can. */
+const char *card_mute(const struct card *card);
 
 struct card_sample {
     struct reading used, free; /* of the whole device */

@@ -211,12 +211,10 @@ int observer_run(struct observer *observer, struct text *why)
         return -1;
     if (observer->state != CARD_READY)
         return observer_refuse(
-            observer, observer->state == CARD_DIRTY ? STATUS_dirty : STATUS_device_lost,
-            text_string(&observer->refusal), why);
+            observer, observer->state == CARD_DIRTY ? RULE_card_in_use : RULE_card_gone, why);
     text_clear(&observer->refusal);
     if (start_child(observer, &child, &observer->refusal) != 0)
-        return observer_refuse(observer, STATUS_launch_failed, text_string(&observer->refusal),
-                               why);
+        return observer_refuse(observer, RULE_not_started, why);
     return run_child(observer, &child, why);
 }
 

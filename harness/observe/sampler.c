@@ -60,7 +60,7 @@ static bool names(const char *name, const char *cell, size_t room)
     return strncmp(name, cell != NULL ? cell : "", room - 1) == 0;
 }
 
-void sampler_phase_to_row(const struct sampler *sampler, struct row *row)
+static void phase_to_row(const struct sampler *sampler, struct row *row)
 {
     for (size_t i = 0; i < sampler->count; i++) {
         const struct phase_samples *phase = &sampler->phases[i];
@@ -71,9 +71,12 @@ void sampler_phase_to_row(const struct sampler *sampler, struct row *row)
     }
 }
 
-void sampler_run_to_row(const struct sampler *sampler, struct row *row)
+void sampler_to_rows(const struct sampler *sampler, struct row *rows, size_t count)
 {
-    to_row(&sampler->all, row);
+    for (size_t i = 0; i + 1 < count; i++)
+        phase_to_row(sampler, &rows[i]);
+    if (sampler->count == 0)
+        to_row(&sampler->all, &rows[count - 1]);
 }
 
 void sampler_release(struct sampler *sampler)

@@ -27,10 +27,9 @@ struct sampler {
 /* `state` is NULL while the child has said nothing. */
 void sampler_take(struct sampler *sampler, const struct card_sample *sample,
                   const struct live_state *state, uint64_t now_ns);
-/* Into the row of a phase, or of the run when it speaks no phases. Nothing sampled: nothing
- * set. */
-void sampler_phase_to_row(const struct sampler *sampler, struct row *row);
-void sampler_run_to_row(const struct sampler *sampler, struct row *row);
+/* Into the rows of the phases, or into the closing row, the last, when nobody named a phase.
+ * Nothing sampled: nothing set. */
+void sampler_to_rows(const struct sampler *sampler, struct row *rows, size_t count);
 void sampler_release(struct sampler *sampler);
 
 #endif

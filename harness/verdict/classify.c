@@ -1,8 +1,8 @@
 #include "harness/verdict/classify.h"
-#include "harness/verdict/rules.h"
 
 #include <ctype.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -213,11 +213,39 @@ static void say_bad_end(int code, const struct text *words, const struct reading
         text_addf(error, "exit code %d without a word", code);
 }
 
-/* `cause`: the rule that decided first. */
-static void say_cause(enum rule cause, const struct ending *ending,
-                      const struct phase_record *record, const struct text *words,
-                      const struct reading_of_words *read, struct text *error)
+void verdict_warn(struct verdict *verdict, const char *format, ...)
 {
+    va_list arguments;
+    va_start(arguments, format);
+    if (verdict->warning.length > 0)
+        text_add(&verdict->warning, "; ");
+    text_addv(&verdict->warning, format, arguments);
+    va_end(arguments);
+}
+
+/* NULL: nobody known. */
+static const char *refused_by(enum rule cause)
+{
+    switch (cause) {
+    case RULE_killed_by_host:
+        return "host";
+    case RULE_refused_then_more:
+    case RULE_refused:
+    case RULE_host_refused:
+        return "message";
+    default:
+        return NULL;
+    }
+}
+
+/* `cause`: the rule that decided first; none when the child said it `own`. */
+static void say_cause(enum rule cause, const struct row *own, const struct child_facts *facts,
+                      const struct text *words, const struct reading_of_words *read,
+                      struct verdict *verdict)
+{
+    const struct ending *ending = facts->ending;
+    struct text *error = &verdict->error;
+    verdict->refused_by = refused_by(cause);
     switch (cause) {
     case RULE_deadline:
         text_add(error, DEADLINE);
@@ -238,11 +266,11 @@ static void say_cause(enum rule cause, const struct ending *ending,
         break;
     case RULE_cut_off:
         text_addf(error, "exit code 0 in the middle of phase %s",
-                  row_text(cut_phase(record), COLUMN_phase));
+                  row_text(cut_phase(facts->record), COLUMN_phase));
         break;
     case RULE_no_bye:
-        text_add(error, record->said_hello ? "exit code 0 before the work was done"
-                                           : "exit code 0, but it reported no phases");
+        text_add(error, facts->record->said_hello ? "exit code 0 before the work was done"
+                                                  : "exit code 0, but it reported no phases");
         break;
     case RULE_refused_then_more:
         say(error, read->device, ROOM_OF_TWO);
@@ -260,33 +288,12 @@ static void say_cause(enum rule cause, const struct ending *ending,
         say_bad_end(WEXITSTATUS(ending->wait_status), words, read, error);
         break;
     default:
+        if (own != NULL && row_text(own, COLUMN_error) != NULL) /* escaped and short already */
+            text_add(error, row_text(own, COLUMN_error));
+        if (own != NULL && ending->by == ENDED_BY_TIMEOUT)
+            verdict_warn(verdict, DEADLINE);
         break;
     }
-}
-
-/* NULL: nobody known. */
-static const char *refused_by(enum rule cause)
-{
-    switch (cause) {
-    case RULE_killed_by_host:
-        return "host";
-    case RULE_refused_then_more:
-    case RULE_refused:
-    case RULE_host_refused:
-        return "message";
-    default:
-        return NULL;
-    }
-}
-
-void verdict_warn(struct verdict *verdict, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    if (verdict->warning.length > 0)
-        text_add(&verdict->warning, "; ");
-    text_addv(&verdict->warning, format, arguments);
-    va_end(arguments);
 }
 
 static void warn(const struct ending *ending, const struct phase_record *record,
@@ -309,29 +316,51 @@ static void warn(const struct ending *ending, const struct phase_record *record,
         verdict_warn(verdict, "status %s is not the child's to give", record->bad_status);
 }
 
-void classify(const struct ending *ending, const struct phase_record *record,
-              const struct text *words, struct verdict *verdict)
+/* The rank that failed first is the cause; what became of this one stands behind it. */
+static void say_peer(uint64_t peer, enum rule cause, struct verdict *verdict)
+{
+    bool by_us = cause == RULE_ended_by_us;
+    char *own = xstrdup(by_us ? "ended by us" : text_string(&verdict->error));
+    text_setf(&verdict->error, "rank %llu failed first: %.400s", (unsigned long long)peer, own);
+    free(own);
+}
+
+void classify(const struct child_facts *facts, struct verdict *verdict)
 {
     static const struct text silence = {.data = "", .length = 0};
-    const struct text *said = words->length > 0 ? words : &silence;
-    const struct reading_of_words read = read_words(said);
-    const struct row *own = classify_own(record);
+    bool silent = facts->words == NULL || facts->words->length == 0;
+    const struct text *words = silent ? &silence : facts->words;
+    const struct reading_of_words read = read_words(words);
+    const struct row *own = classify_own(facts->record);
+    struct text moved = TEXT_INIT;
+    bool others = card_use_moved(&facts->card, facts->record, &moved);
     int status = own != NULL ? status_of_own(own) : UNDECIDED;
-    uint64_t decided =
-        rules_apply(rules_of_end(ending, record) | rules_of_words(ending, &read), &status);
+    uint64_t decided = rules_apply(
+        rules_of_end(facts->ending, facts->record) | rules_of_words(facts->ending, &read) |
+            RULE_IF(neighbour, others) | RULE_IF(peer_failed, facts->failed_first.known),
+        &status);
+    enum rule cause = own != NULL ? RULES : rules_first(decided);
     *verdict = (struct verdict){.status = (enum status)status};
-    if (own == NULL) {
-        enum rule cause = rules_first(decided);
-        verdict->refused_by = refused_by(cause);
-        say_cause(cause, ending, record, said, &read, &verdict->error);
-    } else if (row_text(own, COLUMN_error) != NULL) { /* a cell: escaped and short */
-        text_add(&verdict->error, row_text(own, COLUMN_error));
-    }
-    if (own != NULL && ending->by == ENDED_BY_TIMEOUT)
-        verdict_warn(verdict, DEADLINE);
-    if (rules_have(decided, RULE_card_lost)) {
+    say_cause(cause, own, facts, words, &read, verdict);
+    if (rules_have(decided, RULE_card_lost))
         text_add(&verdict->warning, "the device no longer answers");
+    warn(facts->ending, facts->record, verdict);
+    if (others)
+        verdict_warn(verdict, "use of the card by others moved during the run: %s",
+                     text_string(&moved));
+    if (facts->card.mute != NULL)
+        verdict_warn(verdict, "%s", facts->card.mute);
+    if (rules_have(decided, RULE_peer_failed))
+        say_peer(facts->failed_first.value, cause, verdict);
+    if (rules_have(decided, RULE_card_lost) || rules_have(decided, RULE_peer_failed))
         verdict->refused_by = NULL;
-    }
-    warn(ending, record, verdict);
+    text_release(&moved);
+}
+
+enum rule classify_unseen(uint64_t holding, struct verdict *verdict)
+{
+    int status = UNDECIDED;
+    enum rule cause = rules_first(rules_apply(holding, &status));
+    *verdict = (struct verdict){.status = (enum status)status};
+    return cause;
 }

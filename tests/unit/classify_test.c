@@ -23,7 +23,8 @@ static struct verdict judge(struct ending ending, const struct phase_record *rec
     struct text said = TEXT_INIT;
     struct verdict verdict;
     text_add(&said, words);
-    classify(&ending, record, &said, &verdict);
+    classify(&(struct child_facts){.record = record, .words = &said, .ending = &ending},
+             &verdict);
     text_release(&said);
     return verdict;
 }
@@ -232,13 +233,14 @@ static void any_bytes_are_one_short_line(void **state)
     struct verdict verdict;
     const struct ending ending = {.reaped = true, .wait_status = EXIT(1)};
     text_add_bytes(&words, bytes, sizeof bytes - 1);
-    classify(&ending, &silent, &words, &verdict);
+    const struct child_facts facts = {.record = &silent, .words = &words, .ending = &ending};
+    classify(&facts, &verdict);
     assert_string_equal(text_string(&verdict.error), "abc\\0d\"e,\\r\\n\\xc3(");
     text_release(&verdict.error);
     text_clear(&words);
     for (int i = 0; i < 100000; i++)
         text_add_char(&words, '\001');
-    classify(&ending, &silent, &words, &verdict);
+    classify(&facts, &verdict);
     assert_true(verdict.error.length > 100 && verdict.error.length <= 500);
     text_release(&verdict.error);
     text_release(&words);

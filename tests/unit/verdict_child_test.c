@@ -1,6 +1,6 @@
 /* What becomes of a child, for every way to end and everything that it may have said: statuses,
  * causes and warnings as they were (tests/golden/verdict_*.txt), and the rows made of them. */
-#include "harness/observe/child_rows.h"
+#include "harness/verdict/child_rows.h"
 #include "tests/unit/golden_bed.h"
 #include "tests/unit/verdict_bed.h"
 
@@ -155,7 +155,8 @@ static struct verdict judge(const struct ending *ending, const struct phase_reco
     struct text said = TEXT_INIT;
     struct verdict verdict;
     text_add(&said, words);
-    classify(ending, record, &said, &verdict);
+    classify(&(struct child_facts){.record = record, .words = &said, .ending = ending},
+             &verdict);
     text_release(&said);
     return verdict;
 }
@@ -369,16 +370,16 @@ static void single_words(void **state)
 /* --- rows ----------------------------------------------------------------------------------
  */
 
-static void add_observed(const char *title, const struct observation *what, struct text *out)
+static void add_observed(const char *title, const struct child_facts *facts,
+                         const struct verdict *verdict, struct text *out)
 {
-    struct row *rows;
-    size_t count;
-    observe(what, &rows, &count);
+    struct child_rows made;
+    child_rows_of(facts, verdict, &made);
     text_addf(out, "%s:", title);
-    for (size_t i = 0; i < count; i++)
-        add_row_of_verdict(&rows[i], out);
+    for (size_t i = 0; i < made.count; i++)
+        add_row_of_verdict(&made.rows[i], out);
     text_add_char(out, '\n');
-    rows_release(rows, count);
+    child_rows_release(&made);
 }
 
 static void add_rows_of(const struct said *said, const char *name, struct text *out)
@@ -396,9 +397,8 @@ static void add_rows_of(const struct said *said, const char *name, struct text *
         }
         if (given[i] == STATUS_oom)
             verdict.refused_by = "message";
-        const struct observation what = {
-            .about = &about, .record = &record, .verdict = &verdict};
-        add_observed(title, &what, out);
+        const struct child_facts facts = {.about = &about, .record = &record};
+        add_observed(title, &facts, &verdict, out);
         free(title);
         forget(&verdict);
     }
@@ -412,8 +412,7 @@ static char letter_of_spill(enum status given, int capacity, int peak)
     struct row rows[2] = {ROW_INIT, ROW_INIT}, about = ROW_INIT;
     struct phase_record record = {.hello = ROW_INIT, .rows = rows, .count = 2};
     struct verdict verdict = {.status = given};
-    struct row *made;
-    size_t count;
+    struct child_rows made;
     static const uint64_t peaks[][2] = {{0, 0},   {99, 99}, {100, 100},
                                         {101, 0}, {0, 101}, {99, 101}};
     for (size_t i = 0; i < 2; i++) {
@@ -426,14 +425,13 @@ static char letter_of_spill(enum status given, int capacity, int peak)
         row_set_count(&rows[peak % 2], COLUMN_allocated_peak_bytes, peaks[peak][0]);
     if (peaks[peak][1] > 0)
         row_set_count(&rows[1], COLUMN_reserved_peak_bytes, peaks[peak][1]);
-    const struct observation what = {.about = &about,
-                                     .record = &record,
-                                     .verdict = &verdict,
-                                     .card_bytes =
-                                         capacity & 2 ? reading_of(100) : reading_missing()};
-    observe(&what, &made, &count);
-    char letter = status_letter((enum status)row_status(&made[count - 1]));
-    rows_release(made, count);
+    const struct child_facts facts = {.about = &about,
+                                      .record = &record,
+                                      .card.total =
+                                          capacity & 2 ? reading_of(100) : reading_missing()};
+    child_rows_of(&facts, &verdict, &made);
+    char letter = status_letter((enum status)row_status(&made.rows[made.count - 1]));
+    child_rows_release(&made);
     row_release(&rows[0]);
     row_release(&rows[1]);
     return letter;
@@ -472,14 +470,11 @@ static void rows_of_verdicts(void **state)
     text_add(&out, "=== endings\n");
     for (size_t e = 0; e < COUNT_OF(ends); e++)
         add_observed(ends[e].name,
-                     &(struct observation){.about = &about,
-                                           .record = &silent,
-                                           .ending = &ends[e].ending,
-                                           .verdict = &verdict},
-                     &out);
-    add_observed("nobody saw it",
-                 &(struct observation){.about = &about, .record = &silent, .verdict = &verdict},
-                 &out);
+                     &(struct child_facts){
+                         .about = &about, .record = &silent, .ending = &ends[e].ending},
+                     &verdict, &out);
+    add_observed("nobody saw it", &(struct child_facts){.about = &about, .record = &silent},
+                 &verdict, &out);
     golden_check("verdict_rows.txt", &out);
     text_release(&out);
 }

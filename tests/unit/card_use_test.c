@@ -1,4 +1,4 @@
-#include "harness/observe/neighbour.h"
+#include "harness/verdict/card_use.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,63 +12,77 @@
 #define BESIDE ((uint64_t)623706112) /* context and libraries, as seen on a card */
 #define CAPACITY (140 * GIB)
 
-static const struct card quiet = {.nvml = (struct nvml *)&quiet};
+static const struct card_use quiet = {.watched = true};
 
-static bool moved(const struct card *card, const struct sampler *sampler,
-                  const struct phase_record *record, const char *wanted)
+static bool moved(const struct card_use *use, const struct phase_record *record,
+                  const char *wanted)
 {
     struct text what = TEXT_INIT;
-    bool result = neighbour_moved(card, sampler, record, &what);
+    bool result = card_use_moved(use, record, &what);
     assert_string_equal(text_string(&what), wanted);
     text_release(&what);
     return result;
 }
 
-static const struct sampler no_samples = {.last_ns = 0};
 static const struct phase_record silence = {.hello = ROW_INIT};
 
 static void before_and_after(void **state)
 {
     (void)state;
-    struct card card = quiet;
-    assert_false(moved(&card, &no_samples, &silence, ""));
-    card.before.used = reading_of(GIB);
-    card.used_after = reading_of(GIB + CARD_TOLERANCE);
-    assert_false(moved(&card, &no_samples, &silence, ""));
-    card.used_after = reading_of(GIB + CARD_TOLERANCE + 1);
-    assert_true(moved(&card, &no_samples, &silence, "1073741824 bytes, 1140850689 after it"));
-    card.foreign_before = reading_of(2 * GIB);
-    card.foreign_after = reading_of(GIB);
-    assert_true(moved(&card, &no_samples, &silence, "2147483648 bytes, 1073741824 after it"));
-    card.shared = true; /* the other rank moves as we do */
-    assert_false(moved(&card, &no_samples, &silence, ""));
-    card = (struct card){.before.used = reading_of(0), .used_after = reading_of(GIB)};
-    assert_false(moved(&card, &no_samples, &silence, ""));
+    struct card_use use = quiet;
+    assert_false(moved(&use, &silence, ""));
+    use.before = reading_of(GIB);
+    use.after = reading_of(GIB + CARD_TOLERANCE);
+    assert_false(moved(&use, &silence, ""));
+    use.after = reading_of(GIB + CARD_TOLERANCE + 1);
+    assert_true(moved(&use, &silence, "1073741824 bytes, 1140850689 after it"));
+    use.foreign_before = reading_of(2 * GIB);
+    use.foreign_after = reading_of(GIB);
+    assert_true(moved(&use, &silence, "2147483648 bytes, 1073741824 after it"));
+    use.watched = false; /* no card, or the other rank moves as we do */
+    assert_false(moved(&use, &silence, ""));
 }
 
 static void taken_and_given_back_between_two_looks(void **state)
 {
     (void)state;
-    struct card card = quiet;
-    struct sampler sampler = {.last_ns = 0};
-    struct card_sample sample = {.others = reading_of(3 * GIB)};
-    card.foreign_before = card.foreign_after = reading_of(3 * GIB);
-    sampler_take(&sampler, &sample, NULL, 1);
-    assert_false(moved(&card, &sampler, &silence, ""));
-    sample.others = reading_missing();
-    sampler_take(&sampler, &sample, NULL, 2);
-    assert_false(moved(&card, &sampler, &silence, ""));
-    sample.others = reading_of(GIB);
-    sampler_take(&sampler, &sample, NULL, 3);
-    assert_true(moved(&card, &sampler, &silence, "3221225472 bytes, 1073741824 while it ran"));
-    sample.others = reading_of(33 * GIB);
-    sampler_take(&sampler, &sample, NULL, 4);
-    sample.others = reading_of(3 * GIB);
-    sampler_take(&sampler, &sample, NULL, 5);
-    assert_true(moved(&card, &sampler, &silence, "3221225472 bytes, 35433480192 while it ran"));
-    card.foreign_before = reading_missing();
-    assert_false(moved(&card, &sampler, &silence, ""));
-    sampler_release(&sampler);
+    struct card_use use = quiet;
+    use.foreign_before = use.foreign_after = reading_of(3 * GIB);
+    use.others_least = use.others_most = reading_of(3 * GIB);
+    assert_false(moved(&use, &silence, ""));
+    use.others_least = reading_of(GIB);
+    assert_true(moved(&use, &silence, "3221225472 bytes, 1073741824 while it ran"));
+    use.others_most = reading_of(33 * GIB);
+    assert_true(moved(&use, &silence, "3221225472 bytes, 35433480192 while it ran"));
+    use.foreign_before = reading_missing();
+    assert_false(moved(&use, &silence, ""));
+}
+
+/* --- before a child --- */
+
+static void assert_settles(struct reading used, struct reading baseline, bool late,
+                           enum card_use_outcome outcome, const char *wanted)
+{
+    struct text why = TEXT_INIT;
+    assert_int_equal(card_use_settles(used, baseline, late, &why), outcome);
+    assert_string_equal(text_string(&why), wanted);
+    text_release(&why);
+}
+
+static void a_card_settles_or_it_does_not(void **state)
+{
+    (void)state;
+    const struct reading base = reading_of(GIB), near = reading_of(GIB + CARD_TOLERANCE),
+                         far = reading_of(GIB + CARD_TOLERANCE + 1);
+    for (int late = 0; late < 2; late++) {
+        assert_settles(near, base, late, CARD_SETTLED, "");
+        assert_settles(reading_of(0), base, late, CARD_SETTLED, ""); /* others went away */
+        assert_settles(far, reading_missing(), late, CARD_SETTLED, "");
+    }
+    assert_settles(far, base, false, CARD_STILL_IN_USE, "");
+    assert_settles(far, base, true, CARD_NOT_SETTLED,
+                   "1140850689 bytes are in use on the card, 1073741824 were when the study "
+                   "began");
 }
 
 /* --- what the child itself read --- */
@@ -116,17 +130,15 @@ static void seen_by_the_child(void **state)
     (void)state;
     struct told told;
     tell(&told);
-    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    assert_false(moved(&quiet, &told.record, ""));
     end(&told.rows[2], 30 * GIB, BESIDE + 30 * GIB);
-    assert_true(
-        moved(&quiet, &no_samples, &told.record, "623706112 bytes, 32835960832 cold_forward"));
+    assert_true(moved(&quiet, &told.record, "623706112 bytes, 32835960832 cold_forward"));
     row_clear(&told.rows[2], COLUMN_reserved_end_bytes); /* an allocator without a cache */
-    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    assert_false(moved(&quiet, &told.record, ""));
     end(&told.rows[2], 30 * GIB, BESIDE - CARD_TOLERANCE - 1);
-    assert_true(
-        moved(&quiet, &no_samples, &told.record, "623706112 bytes, 556597247 cold_forward"));
+    assert_true(moved(&quiet, &told.record, "623706112 bytes, 556597247 cold_forward"));
     row_set_text(&told.rows[0], COLUMN_phase, "imports"); /* nobody knows when it is done */
-    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    assert_false(moved(&quiet, &told.record, ""));
     untell(&told);
 }
 
@@ -137,13 +149,13 @@ static void refused_beside_a_neighbour(void **state)
     tell(&told);
     row_set_count(&told.rows[2], COLUMN_reserved_peak_bytes, 100 * GIB);
     row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 40 * GIB - BESIDE);
-    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    assert_false(moved(&quiet, &told.record, ""));
     row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 10 * GIB - BESIDE);
-    assert_true(moved(&quiet, &no_samples, &told.record,
-                      "623706112 bytes, 32835960832 when it was refused"));
+    assert_true(
+        moved(&quiet, &told.record, "623706112 bytes, 32835960832 when it was refused"));
     /* It gave its cache back before it failed: more is free than the peak says, by itself. */
     row_set_count(&told.rows[2], COLUMN_free_bytes_at_failure, 70 * GIB);
-    assert_false(moved(&quiet, &no_samples, &told.record, ""));
+    assert_false(moved(&quiet, &told.record, ""));
     untell(&told);
 }
 
@@ -152,17 +164,16 @@ static void there_before_the_libraries(void **state)
 {
     (void)state;
     struct told told;
-    struct card card = quiet;
-    card.before.used = reading_of(GIB / 4);
+    struct card_use use = quiet;
+    use.before = reading_of(GIB / 4);
     tell(&told);
     row_set_text(&told.record.hello, COLUMN_framework, "highwater");
-    assert_false(moved(&card, &no_samples, &told.record, ""));
+    assert_false(moved(&use, &told.record, ""));
     end(&told.rows[0], GIB, 60 * GIB + BESIDE);
-    assert_true(moved(&card, &no_samples, &told.record,
-                      "268435456 bytes, 65048215552 beside the child"));
+    assert_true(moved(&use, &told.record, "268435456 bytes, 65048215552 beside the child"));
     row_set_text(&told.record.hello, COLUMN_framework, "torch"); /* may load what it likes */
     told.record.count = 1;
-    assert_false(moved(&card, &no_samples, &told.record, ""));
+    assert_false(moved(&use, &told.record, ""));
     row_set_text(&told.record.hello, COLUMN_framework, "highwater");
     untell(&told);
 
@@ -172,8 +183,7 @@ static void there_before_the_libraries(void **state)
     row_set_count(&told.rows[0], COLUMN_reserved_peak_bytes, 0);
     row_set_count(&told.rows[0], COLUMN_free_bytes_at_failure, CAPACITY - 79 * GIB);
     told.record.count = 1;
-    assert_true(moved(&card, &no_samples, &told.record,
-                      "268435456 bytes, 84825604096 beside the child"));
+    assert_true(moved(&use, &told.record, "268435456 bytes, 84825604096 beside the child"));
     untell(&told);
 }
 
@@ -182,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_and_after),
         cmocka_unit_test(taken_and_given_back_between_two_looks),
+        cmocka_unit_test(a_card_settles_or_it_does_not),
         cmocka_unit_test(seen_by_the_child),
         cmocka_unit_test(refused_beside_a_neighbour),
         cmocka_unit_test(there_before_the_libraries),

@@ -1,4 +1,4 @@
-#include "harness/observe/child_rows.h"
+#include "harness/verdict/child_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,22 +39,20 @@ static const struct row *failed_row(const struct phase_record *record)
     return row_text(last, COLUMN_partial) != NULL ? last : NULL;
 }
 
-static void fill_phase(const struct observation *what, const struct row *said, bool failed,
-                       struct row *row)
+static void fill_phase(const struct child_facts *facts, const struct verdict *verdict,
+                       const struct row *said, bool failed, struct row *row)
 {
     row_copy(row, said);
     if (row_status(row) < 0)
-        row_set_status(row, what->verdict->status);
+        row_set_status(row, verdict->status);
     if (failed) {
-        if (row_text(row, COLUMN_error) == NULL && what->verdict->error.length > 0)
-            row_set_text(row, COLUMN_error, text_string(&what->verdict->error));
+        if (row_text(row, COLUMN_error) == NULL && verdict->error.length > 0)
+            row_set_text(row, COLUMN_error, text_string(&verdict->error));
         if (row_text(row, COLUMN_refused_by) == NULL)
-            row_set_text(row, COLUMN_refused_by, what->verdict->refused_by);
+            row_set_text(row, COLUMN_refused_by, verdict->refused_by);
     }
-    if (what->sampler != NULL)
-        sampler_phase_to_row(what->sampler, row);
-    row_fill(row, what->about); /* what the rank knows for certain comes before hearsay */
-    row_fill(row, &what->record->hello);
+    row_fill(row, facts->about); /* the rank has seen it; the child only says it */
+    row_fill(row, &facts->record->hello);
 }
 
 static void fill_ending(const struct ending *ending, struct row *row)
@@ -68,56 +66,67 @@ static void fill_ending(const struct ending *ending, struct row *row)
 }
 
 /* `failed`: the row of the phase that did; NULL: none. */
-static void fill_closing(const struct observation *what, const struct row *failed,
-                         struct row *row)
+static void fill_closing(const struct child_facts *facts, const struct verdict *verdict,
+                         const struct row *failed, struct row *row)
 {
     static const enum column of_failure[] = {COLUMN_refused_by, COLUMN_refused_bytes,
                                              COLUMN_free_bytes_at_failure};
     row_set_text(row, COLUMN_phase, "run");
-    row_set_status(row, what->verdict->status);
+    row_set_status(row, verdict->status);
     if (failed != NULL) {
         row_set_text(row, COLUMN_failed_phase, row_text(failed, COLUMN_phase));
         row_set_text(row, of_failure[0], row_text(failed, of_failure[0]));
         row_set_reading(row, of_failure[1], row_count(failed, of_failure[1]));
         row_set_reading(row, of_failure[2], row_count(failed, of_failure[2]));
     }
-    if (what->verdict->refused_by != NULL)
-        row_set_text(row, COLUMN_refused_by, what->verdict->refused_by);
-    if (what->verdict->error.length > 0)
-        row_set_text(row, COLUMN_error, text_string(&what->verdict->error));
-    if (what->verdict->warning.length > 0)
-        row_set_text(row, COLUMN_warning, text_string(&what->verdict->warning));
-    fill_ending(what->ending, row);
-    row_set_reading(row, COLUMN_wall_ns, what->wall_ns);
-    if (what->sampler != NULL && what->sampler->count == 0) /* nobody named a phase */
-        sampler_run_to_row(what->sampler, row);
-    row_fill(row, what->about); /* what the rank knows for certain comes before hearsay */
-    row_fill(row, &what->record->hello);
+    if (verdict->refused_by != NULL)
+        row_set_text(row, COLUMN_refused_by, verdict->refused_by);
+    if (verdict->error.length > 0)
+        row_set_text(row, COLUMN_error, text_string(&verdict->error));
+    if (verdict->warning.length > 0)
+        row_set_text(row, COLUMN_warning, text_string(&verdict->warning));
+    fill_ending(facts->ending, row);
+    row_set_reading(row, COLUMN_wall_ns, facts->wall_ns);
+    row_fill(row, facts->about); /* the rank has seen it; the child only says it */
+    row_fill(row, &facts->record->hello);
 }
 
-void observe(const struct observation *what, struct row **out, size_t *out_count)
+void child_rows_of(const struct child_facts *facts, const struct verdict *verdict,
+                   struct child_rows *out)
 {
-    const struct phase_record *record = what->record;
+    const struct phase_record *record = facts->record;
     const struct row *failed = failed_row(record); /* once: it looks through all of them */
     struct row *rows = xcalloc(record->count + 1, sizeof *rows);
     size_t count = 0;
     for (size_t i = 0; i < record->count; i++)
         if (row_text(&record->rows[i], COLUMN_phase) != NULL) /* else only the run failed */
-            fill_phase(what, &record->rows[i], &record->rows[i] == failed, &rows[count++]);
+            fill_phase(facts, verdict, &record->rows[i], &record->rows[i] == failed,
+                       &rows[count++]);
     struct row *closing = &rows[count++];
-    fill_closing(what, failed, closing);
+    fill_closing(facts, verdict, failed, closing);
     spread(COLUMN_device_capacity_bytes, rows, count);
-    if (what->verdict->status == STATUS_ok && spilled(rows, count, what->card_bytes)) {
-        row_set_status(closing, STATUS_spilled);
+    int status = (int)verdict->status;
+    if (rules_apply(RULE_IF(spilled, spilled(rows, count, facts->card.total)), &status) != 0) {
+        row_set_status(closing, (enum status)status);
         row_add_warning(closing, "more than the device has: host spill suspected");
     }
-    *out = rows;
-    *out_count = count;
+    *out = (struct child_rows){
+        .rows = rows, .count = count, .failed = verdict->status != STATUS_ok};
 }
 
-void rows_release(struct row *rows, size_t count)
+void child_rows_make(const struct child_facts *facts, struct child_rows *rows)
 {
-    for (size_t i = 0; i < count; i++)
-        row_release(&rows[i]);
-    free(rows);
+    struct verdict verdict;
+    classify(facts, &verdict);
+    child_rows_of(facts, &verdict, rows);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+}
+
+void child_rows_release(struct child_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        row_release(&rows->rows[i]);
+    free(rows->rows);
+    *rows = (struct child_rows){.rows = NULL};
 }

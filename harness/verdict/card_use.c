@@ -1,4 +1,4 @@
-#include "harness/observe/neighbour.h"
+#include "harness/verdict/card_use.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -6,29 +6,53 @@
 /* A context with cuBLAS takes less than 1 GiB. */
 #define LIBRARIES_MOST ((uint64_t)4 << 30)
 
+bool card_use_differs(struct reading a, struct reading b)
+{
+    return !reading_near(a, b, CARD_TOLERANCE);
+}
+
+bool card_use_grew(struct reading was, struct reading is)
+{
+    return card_use_differs(was, is) && is.value > was.value;
+}
+
+enum card_use_outcome card_use_settles(struct reading used, struct reading baseline, bool late,
+                                       struct text *why)
+{
+    if (!card_use_grew(baseline, used))
+        return CARD_SETTLED;
+    if (!late)
+        return CARD_STILL_IN_USE;
+    text_addf(why,
+              "%" PRIu64 " bytes are in use on the card, %" PRIu64 " were when the study began",
+              used.value, baseline.value);
+    return CARD_NOT_SETTLED;
+}
+
+/* --- did others move? -------------------------------------------------------------------- */
+
 static void say(struct reading was, struct reading is, const char *when, struct text *what)
 {
     text_addf(what, "%" PRIu64 " bytes, %" PRIu64 " %s", was.value, is.value, when);
 }
 
-static bool moved_after(const struct card *card, struct text *what)
+static bool moved_after(const struct card_use *use, struct text *what)
 {
-    bool told = card_differs(card->foreign_before, card->foreign_after);
-    struct reading was = told ? card->foreign_before : card->before.used;
-    struct reading is = told ? card->foreign_after : card->used_after;
-    if (!card_differs(was, is))
+    bool told = card_use_differs(use->foreign_before, use->foreign_after);
+    struct reading was = told ? use->foreign_before : use->before;
+    struct reading is = told ? use->foreign_after : use->after;
+    if (!card_use_differs(was, is))
         return false;
     say(was, is, "after it", what);
     return true;
 }
 
-static bool moved_in_samples(const struct card *card, const struct sampler *sampler,
-                             struct text *what)
+static bool moved_in_samples(const struct card_use *use, struct text *what)
 {
-    const struct reading extremes[] = {sampler->others_most, sampler->others_least};
+    const struct reading extremes[] = {use->others_most, use->others_least};
     for (size_t i = 0; i < 2; i++)
-        if (card_differs(card->foreign_before, extremes[i])) {
-            say(card->foreign_before, extremes[i], "while it ran", what);
+        if (card_use_differs(use->foreign_before, extremes[i])) {
+            say(use->foreign_before, extremes[i], "while it ran", what);
             return true;
         }
     return false;
@@ -93,11 +117,11 @@ static bool moved_beside_child(struct reading before, const struct phase_record 
             return true;
         }
         for (size_t j = 0; j < 2; j++)
-            if (card_differs(was, now[j])) {
+            if (card_use_differs(was, now[j])) {
                 say(was, now[j], row_text(row, COLUMN_phase), what);
                 return true;
             }
-        if (card_grew(was, refused)) {
+        if (card_use_grew(was, refused)) {
             say(was, refused, "when it was refused", what);
             return true;
         }
@@ -107,14 +131,14 @@ static bool moved_beside_child(struct reading before, const struct phase_record 
     return false;
 }
 
-bool neighbour_moved(const struct card *card, const struct sampler *sampler,
-                     const struct phase_record *record, struct text *what)
+bool card_use_moved(const struct card_use *use, const struct phase_record *record,
+                    struct text *what)
 {
-    if (card->nvml == NULL || card->shared)
+    if (!use->watched)
         return false;
     const char *framework = row_text(&record->hello, COLUMN_framework);
     bool ours = framework != NULL && strcmp(framework, "highwater") == 0;
-    struct reading before = ours ? card->before.used : reading_missing();
-    return moved_after(card, what) || moved_in_samples(card, sampler, what) ||
+    struct reading before = ours ? use->before : reading_missing();
+    return moved_after(use, what) || moved_in_samples(use, what) ||
            moved_beside_child(before, record, what);
 }
