@@ -1,8 +1,7 @@
 #include "harness/command/command.h"
 
-#include "harness/base/json.h"
 #include "harness/base/units.h"
-#include "harness/drive/sweep.h"
+#include "harness/drive/environment.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
+#include "harness/drive/environment.h"
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
-#include "harness/base/json.h"
 #include "harness/base/capture.h"
 #include "harness/nvml/nvml.h"
-#include "harness/drive/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>

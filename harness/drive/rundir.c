@@ -108,6 +108,15 @@ char *rundir_for_run(const struct rundir *rundir, uint64_t order, struct text *w
     return NULL;
 }
 
+void rundir_end_run(char *path)
+{
+    struct text ignored = TEXT_INIT;
+    if (folder_remove(path, &ignored) != 0)
+        text_clear(&ignored);
+    text_release(&ignored);
+    free(path);
+}
+
 int rundir_close(struct rundir *rundir, struct text *why)
 {
     int result = folder_remove(rundir->path, why);

@@ -17,6 +17,8 @@ struct rundir {
 int rundir_open(struct rundir *rundir, const char *fallback, struct text *why) MUST_CHECK;
 /* A fresh folder inside, for one run; the caller frees the path. */
 char *rundir_for_run(const struct rundir *rundir, uint64_t order, struct text *why) MUST_CHECK;
+/* Removes that folder and frees its path; what cannot be removed goes with the whole folder. */
+void rundir_end_run(char *path);
 /* Removes it with everything inside. */
 int rundir_close(struct rundir *rundir, struct text *why) MUST_CHECK;
 

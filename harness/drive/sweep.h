@@ -45,8 +45,4 @@ struct sweep_request {
 };
 enum sweep_outcome sweep_run(const struct sweep_request *request, struct text *why) MUST_CHECK;
 
-/* The same facts for `environment` and environment.json: devices, driver, libraries, MPI, host,
- * allocator settings. `files`: of study_fingerprint, "" none. */
-struct json *environment_gather(const char *command_line, const char *files);
-
 #endif

@@ -1,10 +1,28 @@
-#include "harness/drive/sweep_inside.h"
+#include "harness/drive/sweep_runs.h"
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the files that the study names --- */
+
+bool sweep_files_changed(const struct sweep *sweep, struct text *how)
+{
+    const char *then = text_string(&sweep->files);
+    struct text now = TEXT_INIT, why = TEXT_INIT;
+    int read = study_fingerprint(sweep->request->study, &now, &why);
+    bool changed = read != 0 || strcmp(text_string(&now), then) != 0;
+    if (changed)
+        text_addf(how, "files changed while the study ran: %s is now %s", then,
+                  text_string(read != 0 ? &why : &now));
+    text_release(&now);
+    text_release(&why);
+    return changed;
+}
+
+/* --- messages and events --- */
 
 static int note(struct sweep *sweep, struct text *why, const char *what, const char *detail)
 {

@@ -1,6 +1,8 @@
-/* sweep_inside: a sweep in progress; for sweep.c and sweep_runs.c alone. */
-#ifndef HIGHWATER_DRIVE_SWEEP_INSIDE_H
-#define HIGHWATER_DRIVE_SWEEP_INSIDE_H
+/* sweep_runs: a sweep in progress and the runs that it makes, one after the other: which are
+ * missing, which are skipped, what becomes of their rows. sweep.c opens what it needs.
+ */
+#ifndef HIGHWATER_DRIVE_SWEEP_RUNS_H
+#define HIGHWATER_DRIVE_SWEEP_RUNS_H
 
 #include "harness/drive/driver.h"
 #include "harness/drive/resume.h"
