@@ -411,12 +411,9 @@ static void caching_free(struct allocator *allocator, struct piece *piece)
 
 static void read_setting(struct caching *c, const struct allocator_setting *setting)
 {
-    struct text ignored = TEXT_INIT;
-    const int result =
-        rounding_parse(setting->roundup_power2_divisions, &c->rounding, &ignored);
+    const int result = rounding_parse(setting->roundup_power2_divisions, &c->rounding, NULL);
     assert(result == 0); /* allocator_open has checked it */
     (void)result;
-    text_release(&ignored);
     c->max_split = setting->max_split_size.known ? setting->max_split_size.value : UINT64_MAX;
     c->max_non_split_rounding = setting->max_non_split_rounding.known
                                     ? setting->max_non_split_rounding.value

@@ -61,8 +61,9 @@ int capture(const char *const *argv, const char *const *environment, struct text
                                           .no_core = true};
         result = run(&plan, &status, why);
     }
-    if (result == 0 && (file_read_tail(paths[0], LONGEST_OUTPUT, output, why) != 0 ||
-                        file_read_tail(paths[1], LONGEST_OUTPUT, error, why) != 0))
+    if (result == 0 &&
+        (file_read_tail(paths[0], LONGEST_OUTPUT, output, why) != 0 ||
+         (error != NULL && file_read_tail(paths[1], LONGEST_OUTPUT, error, why) != 0)))
         result = -1;
     if (result == 0)
         *code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -76,12 +77,9 @@ int capture(const char *const *argv, const char *const *environment, struct text
 
 int capture_answer(const char *const *argv, struct text *output, int *code, struct text *why)
 {
-    struct text error = TEXT_INIT, ignored = TEXT_INIT;
-    int result = capture(argv, NULL, output, &error, code, &ignored);
+    int result = capture(argv, NULL, output, NULL, code, NULL);
     if (result != 0 || *code != 0)
-        result = capture(argv, NULL, output, &error, code, why);
-    text_release(&error);
-    text_release(&ignored);
+        result = capture(argv, NULL, output, NULL, code, why);
     return result;
 }
 

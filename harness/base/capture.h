@@ -4,8 +4,9 @@
 
 #include "harness/base/text.h"
 
-/* Runs it to its end; `environment` is added to ours, may be NULL. -1: it could not be started,
- * or did not end within 30 s and was killed. *code is its exit code, 128 + signal after one. */
+/* Runs it to its end; `environment`, which is added to ours, and `error` may be NULL. -1: it
+ * could not be started, or did not end within 30 s and was killed. *code is its exit code,
+ * 128 + signal after one. */
 int capture(const char *const *argv, const char *const *environment, struct text *output,
             struct text *error, int *code, struct text *why) MUST_CHECK;
 

@@ -254,11 +254,9 @@ static int parse_value(const struct option *option, const char *given,
 static struct option_value parse_fallback(const struct option *option)
 {
     struct option_value value = {0};
-    struct text why = TEXT_INIT;
-    int failed = parse_value(option, option->fallback, &value, &why);
+    int failed = parse_value(option, option->fallback, &value, NULL);
     assert(failed == 0);
     (void)failed;
-    text_release(&why);
     return value;
 }
 

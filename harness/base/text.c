@@ -86,6 +86,8 @@ static void text_reserve(struct text *text, size_t more)
 
 void text_add_bytes(struct text *text, const void *bytes, size_t length)
 {
+    if (text == NULL)
+        return;
     text_reserve(text, length);
     if (length > 0)
         memcpy(text->data + text->length, bytes, length);
@@ -105,6 +107,8 @@ void text_add_char(struct text *text, char c)
 
 void text_addv(struct text *text, const char *format, va_list arguments)
 {
+    if (text == NULL)
+        return;
     va_list again;
     va_copy(again, arguments);
     int length = vsnprintf(NULL, 0, format, again);
@@ -134,6 +138,8 @@ void text_setf(struct text *text, const char *format, ...)
 
 void text_clear(struct text *text)
 {
+    if (text == NULL)
+        return;
     text->length = 0;
     if (text->data != NULL)
         text->data[0] = '\0';
@@ -141,6 +147,8 @@ void text_clear(struct text *text)
 
 void text_release(struct text *text)
 {
+    if (text == NULL)
+        return;
     free(text->data);
     *text = (struct text)TEXT_INIT;
 }

@@ -4,6 +4,9 @@
  * standard error): only device memory is handled as data. A `struct text` starts as TEXT_INIT
  * and is given back with text_release(); `data` is always NUL-terminated once anything was
  * added, but may contain NULs itself: `length` decides, never strlen.
+ *
+ * Whatever is added to a text that is NULL is not kept: a caller who wants no reason passes
+ * NULL for `why`. Only text_detach, text_string and text_add_unescaped need one.
  */
 #ifndef HIGHWATER_BASE_TEXT_H
 #define HIGHWATER_BASE_TEXT_H
@@ -14,6 +17,11 @@
 #include <stdint.h>
 
 #define MUST_CHECK __attribute__((warn_unused_result))
+/* Of a function that must be checked, where its failure changes nothing. */
+static inline void may_fail(int result)
+{
+    (void)result;
+}
 #define PRINTF_LIKE(string, first) __attribute__((format(printf, string, first)))
 
 struct text {

@@ -18,25 +18,21 @@ struct before {
 static struct reading used_of(struct nvml *nvml, const struct nvml_device *device)
 {
     struct nvml_memory memory;
-    struct text ignored = TEXT_INIT;
     bool lost;
-    int outcome = nvml_read_memory(nvml, device, &memory, &lost, &ignored);
-    text_release(&ignored);
+    int outcome = nvml_read_memory(nvml, device, &memory, &lost, NULL);
     return outcome == 0 ? memory.used : reading_missing();
 }
 
 static void look_before(struct before *before)
 {
-    struct text ignored = TEXT_INIT;
     *before = (struct before){.nvml = NULL};
-    if (nvml_open(&before->nvml, &ignored) != 0)
+    if (nvml_open(&before->nvml, NULL) != 0)
         before->nvml = NULL;
-    else if (nvml_devices(before->nvml, &before->devices, &before->count, &ignored) != 0)
+    else if (nvml_devices(before->nvml, &before->devices, &before->count, NULL) != 0)
         before->count = 0;
     before->used = xcalloc(before->count + 1, sizeof *before->used);
     for (size_t i = 0; i < before->count; i++)
         before->used[i] = used_of(before->nvml, &before->devices[i]);
-    text_release(&ignored);
 }
 
 static struct reading taken_since(const struct before *before, const char *uuid)

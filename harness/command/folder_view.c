@@ -22,7 +22,6 @@ static bool is_alone(const struct folder_view *view)
 static void hear_run(void *user, const struct row *closing, size_t ranks)
 {
     struct folder_view *view = user;
-    struct text said = TEXT_INIT;
     const char *role = row_text(&closing[0], COLUMN_role);
     uint32_t statuses = 0;
     if (view->probes.study == NULL)
@@ -31,8 +30,7 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
         statuses |= 1u << row_status(&closing[i]);
     if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
         count(view, statuses);
-    probes_feed(&view->probes, closing, ranks, &said);
-    text_release(&said);
+    probes_feed(&view->probes, closing, ranks, NULL);
 }
 
 static void hear_place(void *user, const struct row *closing, size_t ranks)

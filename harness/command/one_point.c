@@ -67,12 +67,10 @@ bool one_point_more(size_t index, struct option_part *part)
 const char *one_point_cuda_index(const struct one_point *options)
 {
     uint64_t number;
-    struct text ignored = TEXT_INIT;
     const char *index = NULL;
     if (options->device && text_starts_with(options->device, "cuda:") &&
-        parse_count(options->device + strlen("cuda:"), &number, &ignored) == 0)
+        parse_count(options->device + strlen("cuda:"), &number, NULL) == 0)
         index = options->device + strlen("cuda:");
-    text_release(&ignored);
     return index;
 }
 

@@ -193,13 +193,11 @@ static int check_once(const struct placement *placement, struct text *why)
 int admission_check(const struct placement *placement, struct text *why)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    struct text ignored = TEXT_INIT;
     int result = -1;
     for (int attempt = 1; result != 0 && attempt < ATTEMPTS; attempt++) {
-        result = check_once(placement, &ignored);
+        result = check_once(placement, NULL);
         if (result != 0)
             nanosleep(&pause, NULL);
     }
-    text_release(&ignored);
     return result == 0 ? 0 : check_once(placement, why);
 }

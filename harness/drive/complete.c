@@ -21,8 +21,8 @@
 static void add_launcher_words(const char *run_folder, const char *start, struct text *out)
 {
     char *path = launcher_output_path(run_folder);
-    struct text words = TEXT_INIT, plain = TEXT_INIT, ignored = TEXT_INIT;
-    if (file_read_tail(path, LAUNCHER_WORDS, &words, &ignored) == 0) {
+    struct text words = TEXT_INIT, plain = TEXT_INIT;
+    if (file_read_tail(path, LAUNCHER_WORDS, &words, NULL) == 0) {
         const char *line = text_string(&words);
         while (*line != '\0') {
             size_t length = strcspn(line, "\n");
@@ -34,7 +34,6 @@ static void add_launcher_words(const char *run_folder, const char *start, struct
     text_add_escaped(out, text_string(&plain), plain.length, ROOM);
     text_release(&words);
     text_release(&plain);
-    text_release(&ignored);
     free(path);
 }
 

@@ -51,10 +51,8 @@ int driver_open(struct driver *driver, const char *fallback, struct text *why)
 
 void driver_close(struct driver *driver)
 {
-    struct text ignored = TEXT_INIT; /* a leftover is removed by the next driver */
-    if (driver->rundir.path != NULL && rundir_close(&driver->rundir, &ignored) != 0)
-        text_clear(&ignored);
-    text_release(&ignored);
+    if (driver->rundir.path != NULL)
+        may_fail(rundir_close(&driver->rundir, NULL)); /* the next driver removes leftovers */
     if (driver->watching)
         watch_close(&driver->watch);
     launcher_close(&driver->launcher);

@@ -42,9 +42,9 @@ static struct json *gather_variables(void)
 /* Of a file of lines "NAME=VALUE" or "NAME: VALUE". */
 static char *find_in_file(const char *path, const char *name)
 {
-    struct text contents = TEXT_INIT, ignored = TEXT_INIT;
+    struct text contents = TEXT_INIT;
     char *found = NULL;
-    if (file_read(path, 1u << 20, &contents, &ignored) == 0) {
+    if (file_read(path, 1u << 20, &contents, NULL) == 0) {
         const char *line = text_string(&contents);
         while (found == NULL && line != NULL && *line != '\0') {
             if (text_starts_with(line, name)) {
@@ -57,7 +57,6 @@ static char *find_in_file(const char *path, const char *name)
         }
     }
     text_release(&contents);
-    text_release(&ignored);
     return found;
 }
 
@@ -134,13 +133,12 @@ static void gather_devices(struct json *document)
 /* The first line of a program's answer; NULL when it does not answer. The caller frees. */
 static char *first_line(const char *const *argv)
 {
-    struct text output = TEXT_INIT, ignored = TEXT_INIT;
+    struct text output = TEXT_INIT;
     char *line = NULL;
     int code = 0;
-    if (capture_answer(argv, &output, &code, &ignored) == 0 && code == 0)
+    if (capture_answer(argv, &output, &code, NULL) == 0 && code == 0)
         line = xstrndup(text_string(&output), strcspn(text_string(&output), "\n"));
     text_release(&output);
-    text_release(&ignored);
     return line;
 }
 
@@ -151,10 +149,8 @@ static void add_build(struct text *out)
     static const char *const programs[] = {"highwater", "highwater-rank", "highwater-workload"};
     uint64_t hash = HASH_START;
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
-        struct text ignored = TEXT_INIT;
         char *path = file_beside_me(programs[i]);
-        int result = file_hash(path, &hash, &ignored);
-        text_release(&ignored);
+        int result = file_hash(path, &hash, NULL);
         free(path);
         if (result != 0)
             return;
@@ -167,16 +163,15 @@ static void gather_workload(struct json *document)
 {
     char *program = file_beside_me("highwater-workload");
     const char *const argv[] = {program, "--describe", NULL};
-    struct text output = TEXT_INIT, reason = TEXT_INIT;
+    struct text output = TEXT_INIT;
     struct json *about = NULL;
     int code = 0;
-    if (capture_answer(argv, &output, &code, &reason) == 0 && code == 0 &&
-        json_parse(text_string(&output), output.length, &about, &reason) == 0)
+    if (capture_answer(argv, &output, &code, NULL) == 0 && code == 0 &&
+        json_parse(text_string(&output), output.length, &about, NULL) == 0)
         json_set(document, "workload", about);
     else
         json_set_text(document, "workload", NULL);
     text_release(&output);
-    text_release(&reason);
     free(program);
 }
 

@@ -51,10 +51,7 @@ static void remove_if_left_over(const char *path)
     int lock = take_lock(path, 0);
     if (lock < 0) /* in use, or of a name like ours, but not ours */
         return;
-    struct text ignored = TEXT_INIT; /* somebody else's leftover is no reason to fail */
-    if (folder_remove(path, &ignored) != 0)
-        text_clear(&ignored);
-    text_release(&ignored);
+    may_fail(folder_remove(path, NULL)); /* somebody else's leftover is no reason to fail */
     close(lock);
 }
 
@@ -85,11 +82,8 @@ int rundir_open(struct rundir *rundir, const char *fallback, struct text *why)
     }
     int lock = take_lock(path, O_CREAT);
     if (lock < 0) {
-        struct text ignored = TEXT_INIT; /* the first reason is the one */
         text_addf(why, "%s/lock: %s", path, strerror(errno));
-        if (folder_remove(path, &ignored) != 0)
-            text_clear(&ignored);
-        text_release(&ignored);
+        may_fail(folder_remove(path, NULL));
         free(path);
         return -1;
     }
@@ -110,10 +104,7 @@ char *rundir_for_run(const struct rundir *rundir, uint64_t order, struct text *w
 
 void rundir_end_run(char *path)
 {
-    struct text ignored = TEXT_INIT;
-    if (folder_remove(path, &ignored) != 0)
-        text_clear(&ignored);
-    text_release(&ignored);
+    may_fail(folder_remove(path, NULL));
     free(path);
 }
 

@@ -35,10 +35,7 @@ static int note(struct sweep *sweep, struct text *why, const char *what, const c
 /* Why the study ends, if it can still be written: the exit code says it too. */
 static void note_end(struct sweep *sweep, const char *what, const struct text *why)
 {
-    struct text ignored = TEXT_INIT;
-    if (note(sweep, &ignored, what, text_string(why)) != 0)
-        text_clear(&ignored);
-    text_release(&ignored);
+    may_fail(note(sweep, NULL, what, text_string(why)));
 }
 
 int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...)

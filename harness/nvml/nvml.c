@@ -162,12 +162,10 @@ static void append_instances(struct nvml *nvml, struct nvml_device **devices, si
         return;
     for (unsigned int i = 0; i < most; i++) {
         struct nvml_device instance;
-        struct text ignored = TEXT_INIT; /* an instance that vanished is not listed */
         void *part = NULL;
         if (nvml->call.mig_by_index(handle, i, &part) == NVML_OK &&
-            describe(nvml, part, &instance, &ignored) == 0)
+            describe(nvml, part, &instance, NULL) == 0) /* else it has vanished */
             append(devices, count, &instance);
-        text_release(&ignored);
     }
 }
 

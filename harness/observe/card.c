@@ -102,8 +102,7 @@ void card_look_after(struct card *card, uint64_t patience_ns)
     const struct timespec glance = {.tv_nsec = GLANCE_NS};
     uint64_t until = clock_monotonic_ns() + patience_ns;
     struct nvml_memory after;
-    struct text ignored = TEXT_INIT; /* `lost` keeps what matters */
-    while (card->nvml != NULL && read_memory(card, &after, &ignored) == 0 && !card->shared) {
+    while (card->nvml != NULL && read_memory(card, &after, NULL) == 0 && !card->shared) {
         card->used_after = after.used;
         card->foreign_after = all_processes(card);
         bool more = card_use_grew(card->before.used, after.used) ||
@@ -112,7 +111,6 @@ void card_look_after(struct card *card, uint64_t patience_ns)
             break;
         nanosleep(&glance, NULL);
     }
-    text_release(&ignored);
 }
 
 static void add_to(struct reading *sum, uint64_t bytes)
@@ -158,11 +156,8 @@ const char *card_mute(const struct card *card)
 bool card_sample(struct card *card, const struct child *child, struct card_sample *sample)
 {
     struct nvml_memory memory;
-    struct text ignored = TEXT_INIT; /* a missing sample is a longer gap, nothing more */
-    bool answered = card->nvml != NULL && read_memory(card, &memory, &ignored) == 0;
-    text_release(&ignored);
-    if (!answered)
-        return false;
+    if (card->nvml == NULL || read_memory(card, &memory, NULL) != 0)
+        return false; /* a missing sample is a longer gap, nothing more */
     *sample = (struct card_sample){.used = memory.used, .free = memory.free};
     read_processes(card, child, sample);
     return true;

@@ -79,9 +79,9 @@ void child_end(struct child *child, bool kill_it, uint64_t patience_ns, struct c
 static pid_t parent_of(pid_t pid)
 {
     char *path = xasprintf("/proc/%ld/stat", (long)pid);
-    struct text stat = TEXT_INIT, ignored = TEXT_INIT;
+    struct text stat = TEXT_INIT;
     pid_t parent = 0;
-    if (file_read(path, 4096, &stat, &ignored) == 0) {
+    if (file_read(path, 4096, &stat, NULL) == 0) {
         /* "PID (NAME) STATE PARENT …": the name may hold anything, its last ) ends it. */
         const char *behind = strrchr(text_string(&stat), ')');
         if (behind != NULL && strlen(behind) > 4)
@@ -89,7 +89,6 @@ static pid_t parent_of(pid_t pid)
     }
     free(path);
     text_release(&stat);
-    text_release(&ignored);
     return parent;
 }
 

@@ -137,11 +137,9 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
     const struct rank_setting *setting = observer->setting;
     uint64_t deadline = child->started_ns + setting->timeout, next = child->started_ns;
     struct live_page *page = NULL;
-    struct text ignored = TEXT_INIT; /* without the page samples belong to no phase */
     enum ended_by by = ENDED_BY_TIMEOUT;
-    if (live_open(observer->live, &page, &ignored) != 0)
-        page = NULL;
-    text_release(&ignored);
+    if (live_open(observer->live, &page, NULL) != 0)
+        page = NULL; /* without it samples belong to no phase */
     for (;;) {
         int signal = 0;
         uint64_t until = next < deadline ? next : deadline;

@@ -26,13 +26,12 @@ int observer_report(struct observer *observer, const struct ending *ending,
                     const struct sampler *sampler, struct reading wall, struct text *why)
 {
     struct phase_record record = {.hello = ROW_INIT};
-    struct text words = TEXT_INIT, ignored = TEXT_INIT, unread = TEXT_INIT;
+    struct text words = TEXT_INIT, unread = TEXT_INIT;
     struct ending seen = *ending;
     struct child_rows made;
     if (phases_read(observer->phases, observer->live, &record, &unread) != 0)
         seen.unread = text_string(&unread);
-    if (file_read_tail(observer->errors, WORDS_KEPT, &words, &ignored) != 0)
-        text_clear(&words); /* said nothing that can be read */
+    may_fail(file_read_tail(observer->errors, WORDS_KEPT, &words, NULL));
     card_to_row(&observer->card, &observer->about);
     const struct child_facts facts = {.about = &observer->about,
                                       .record = &record,
@@ -49,7 +48,6 @@ int observer_report(struct observer *observer, const struct ending *ending,
     int result = shard_finish(observer->shard, made.rows, made.count, why);
     child_rows_release(&made);
     text_release(&words);
-    text_release(&ignored);
     text_release(&unread);
     phase_record_release(&record);
     return result;

@@ -11,9 +11,9 @@
 
 static struct reading read_counter(const char *path)
 {
-    struct text contents = TEXT_INIT, ignored = TEXT_INIT;
+    struct text contents = TEXT_INIT;
     struct reading count = reading_missing();
-    if (file_read(path, LARGEST_FILE, &contents, &ignored) == 0) {
+    if (file_read(path, LARGEST_FILE, &contents, NULL) == 0) {
         const char *line = text_string(&contents);
         while (line != NULL) {
             if (text_starts_with(line, "oom_kill "))
@@ -23,7 +23,6 @@ static struct reading read_counter(const char *path)
         }
     }
     text_release(&contents);
-    text_release(&ignored);
     return count;
 }
 
@@ -100,9 +99,9 @@ void oomkill_watch(struct oomkill *oomkill, const char *path)
 /* A process that was just killed and not reaped yet has left its group for the topmost one. */
 void oomkill_follow(struct oomkill *oomkill, pid_t pid)
 {
-    struct text groups = TEXT_INIT, path = TEXT_INIT, ignored = TEXT_INIT;
+    struct text groups = TEXT_INIT, path = TEXT_INIT;
     char *file = xasprintf("/proc/%ld/cgroup", (long)pid);
-    if (file_read(file, LARGEST_FILE, &groups, &ignored) == 0 && groups.length > 0)
+    if (file_read(file, LARGEST_FILE, &groups, NULL) == 0 && groups.length > 0)
         oomkill_path(text_string(&groups), MOUNT, &path);
     if (path.length > 0)
         oomkill_watch(oomkill, text_string(&path));
@@ -111,7 +110,6 @@ void oomkill_follow(struct oomkill *oomkill, pid_t pid)
     free(file);
     text_release(&groups);
     text_release(&path);
-    text_release(&ignored);
 }
 
 bool oomkill_happened(const struct oomkill *oomkill)

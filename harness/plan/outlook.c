@@ -169,10 +169,9 @@ static int place_on_cards(const struct study *study, struct placement *placement
                           enum basis *basis, struct text *why)
 {
     struct nvml *nvml;
-    struct text ignored = TEXT_INIT;
     uint64_t ranks = placement_ranks(study);
     int result = 0;
-    if (nvml_open(&nvml, &ignored) != 0) {
+    if (nvml_open(&nvml, NULL) != 0) {
         *basis = BASIS_NONE;
         placement_configure(placement, study,
                             ranks > study->capacities ? ranks : study->capacities);
@@ -181,10 +180,9 @@ static int place_on_cards(const struct study *study, struct placement *placement
         placement_cut(placement, study,
                       study->ranks.known ? study->ranks.value : placement->ranks);
         for (uint64_t rank = 0; rank < placement->ranks; rank++)
-            if (seat_look(&placement->seats[rank], placement->nvml, &ignored) != 0)
+            if (seat_look(&placement->seats[rank], placement->nvml, NULL) != 0)
                 placement->seats[rank].capacity = reading_missing();
     }
-    text_release(&ignored);
     return result;
 }
 

@@ -242,10 +242,7 @@ static void add_live(const struct live_state *state, struct row *row)
 static int fill_from_page(const char *live_path, struct row *row)
 {
     struct live_page *page;
-    struct text why = TEXT_INIT;
-    int failed = live_open(live_path, &page, &why);
-    text_release(&why);
-    if (failed)
+    if (live_open(live_path, &page, NULL) != 0)
         return -1;
     struct live_state state;
     for (int slot = 0; slot < LIVE_SLOTS; slot++)
@@ -303,9 +300,9 @@ void phase_record_release(struct phase_record *record)
 /* A begin is followed by nothing but its end or failure. */
 bool phases_running(const char *phases_path)
 {
-    struct text tail = TEXT_INIT, ignored = TEXT_INIT;
+    struct text tail = TEXT_INIT;
     bool running = false;
-    if (file_read_tail(phases_path, NEWEST, &tail, &ignored) == 0 && tail.length > 0) {
+    if (file_read_tail(phases_path, NEWEST, &tail, NULL) == 0 && tail.length > 0) {
         size_t end = tail.length;
         while (end > 0 && tail.data[end - 1] != '\n') /* a torn line has not been said */
             end--;
@@ -315,6 +312,5 @@ bool phases_running(const char *phases_path)
         running = end > start && strncmp(tail.data + start, "begin\t", 6) == 0;
     }
     text_release(&tail);
-    text_release(&ignored);
     return running;
 }

@@ -95,9 +95,7 @@ char *rank_fault(const char *fault, uint64_t rank)
         return NULL;
     if (of == NULL)
         return xstrdup(fault);
-    struct text ignored = TEXT_INIT;
     uint64_t wanted = 0;
-    bool ours = parse_count(of + 1, &wanted, &ignored) == 0 && wanted == rank;
-    text_release(&ignored);
+    bool ours = parse_count(of + 1, &wanted, NULL) == 0 && wanted == rank;
     return ours ? xstrndup(fault, (size_t)(of - fault)) : NULL;
 }

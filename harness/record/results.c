@@ -133,15 +133,15 @@ static enum results_outcome create_hidden(struct results *results, const struct 
                                           const struct text *environment, struct text *why)
 {
     enum results_outcome outcome = RESULTS_FAILED;
-    struct text ignored = TEXT_INIT;
+    struct text reason = TEXT_INIT;
     char *hidden = make_hidden(results->folder, why);
     if (hidden == NULL)
         return RESULTS_FAILED;
     if (create_files(results, hidden, study, environment, why) == 0)
         outcome = appear(hidden, results->folder, why);
-    if (outcome != RESULTS_OK && folder_remove(hidden, &ignored) != 0)
-        text_addf(why, " (and %s)", text_string(&ignored));
-    text_release(&ignored);
+    if (outcome != RESULTS_OK && folder_remove(hidden, &reason) != 0)
+        text_addf(why, " (and %s)", text_string(&reason));
+    text_release(&reason);
     free(hidden);
     return outcome;
 }
@@ -197,10 +197,8 @@ static enum results_outcome create_below(struct results *results, const char *pa
     if (make_parents(parent, &made, why) == 0)
         outcome = create_hidden(results, study, environment, why);
     if (outcome == RESULTS_OK && sync_parents(parent, &made, why) != 0) {
-        struct text ignored = TEXT_INIT;
-        int left = folder_remove(results->folder, &ignored);
+        int left = folder_remove(results->folder, NULL);
         text_addf(why, "%s", left ? " (the folder is left behind)" : "");
-        text_release(&ignored);
         outcome = RESULTS_FAILED;
     }
     if (outcome != RESULTS_OK)
@@ -238,7 +236,7 @@ static int close_one(int *fd, const char *folder, const char *name, struct text 
     int failed = close(*fd);
     *fd = -1;
     if (failed) {
-        text_add(why, why->length > 0 ? "; " : "");
+        text_add(why, why != NULL && why->length > 0 ? "; " : "");
         refuse(why, "close", folder, name);
     }
     return failed;
@@ -558,9 +556,8 @@ char *results_run_folder(struct results *results, const char *run, struct text *
 void results_current(const char *folder, struct text *run, struct text *since)
 {
     char *path = xasprintf("%s/events.log", folder);
-    struct text events = TEXT_INIT, ignored = TEXT_INIT;
-    if (file_read_tail(path, EVENTS_READ, &events, &ignored) != 0)
-        text_clear(&events); /* nothing that we know of */
+    struct text events = TEXT_INIT;
+    may_fail(file_read_tail(path, EVENTS_READ, &events, NULL));
     text_clear(run);
     text_clear(since);
     for (const char *line = text_string(&events); *line != '\0';) {
@@ -574,6 +571,5 @@ void results_current(const char *folder, struct text *run, struct text *since)
         line += length + (line[length] == '\n');
     }
     text_release(&events);
-    text_release(&ignored);
     free(path);
 }

@@ -302,9 +302,7 @@ static int parse_number_cell(struct row *row, enum column column, const char *va
     if (column_facts[column].type == COLUMN_TYPE_REAL)
         return parse_real_cell(row, column, copy);
     uint64_t count;
-    struct text why = TEXT_INIT;
-    int failed = parse_count(copy, &count, &why);
-    text_release(&why);
+    int failed = parse_count(copy, &count, NULL);
     if (!failed)
         row_set_count(row, column, count);
     return failed;

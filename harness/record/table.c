@@ -302,20 +302,17 @@ int table_pick(const char *path, uint64_t from, void (*each)(void *user, const s
     size_t length;
     enum line_kind kind = LINE_ERROR;
     struct table_parser parser = {.row = ROW_INIT, .columns = COLUMNS};
-    struct text ignored = TEXT_INIT;
     if (lines_open(&lines, path, why) != 0)
         return -1;
     bool there = lseek(lines.fd, (off_t)from, SEEK_SET) >= 0;
     while (there && (kind = lines_next(&lines, &line, &length)) == LINE_WHOLE) {
         parser_open(&parser.csv, 0); /* whatever the line before it ended in */
-        if (parse_row(&parser, line, length, &ignored))
+        if (parse_row(&parser, line, length, NULL))
             each(user, &parser.row);
         csv_free(&parser.csv);
-        text_clear(&ignored);
     }
     if (kind == LINE_ERROR)
         text_addf(why, "cannot read %s: %s", path, strerror(errno));
-    text_release(&ignored);
     row_release(&parser.row);
     lines_close(&lines);
     return kind == LINE_ERROR ? -1 : 0;

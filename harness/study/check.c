@@ -95,13 +95,10 @@ static char *shown(const char *item)
 static bool take_device(struct check *check, const char *item)
 {
     uint64_t index;
-    struct text why = TEXT_INIT;
     bool uuid = (text_starts_with(item, "GPU-") || text_starts_with(item, "MIG-")) &&
                 strspn(item + 4, "0123456789abcdefABCDEF-/GPUMI") == strlen(item + 4) &&
                 item[4] != '\0';
-    bool good = uuid || parse_count(item, &index, &why) == 0;
-    text_release(&why);
-    if (good) {
+    if (uuid || parse_count(item, &index, NULL) == 0) {
         text_addf(&check->list, "%s%s", check->items++ ? "," : "", item);
         return true;
     }

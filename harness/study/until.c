@@ -57,13 +57,12 @@ int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns, struct
 {
     int hour, minute;
     uint64_t length;
-    struct text ignored = TEXT_INIT;
     int result = 0;
     if (until[0] == '\0')
         *moment_ns = UINT64_MAX;
     else if (is_clock_time(until, &hour, &minute))
         *moment_ns = next_clock_time(hour, minute, now_ns);
-    else if (parse_duration(until, &length, &ignored) == 0)
+    else if (parse_duration(until, &length, NULL) == 0)
         *moment_ns = now_ns > UINT64_MAX - length ? UINT64_MAX : now_ns + length;
     else
         result = -1;
@@ -71,7 +70,6 @@ int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns, struct
         text_addf(why,
                   "\"%s\" is neither a time of day such as 22:30 nor a duration such as 8h",
                   until);
-    text_release(&ignored);
     return result;
 }
 

@@ -41,13 +41,11 @@ static int sheet_open(struct sheet *sheet, char *path, const char *header, struc
  * not. */
 static void sheet_flush(struct sheet *sheet)
 {
-    struct text ignored = TEXT_INIT;
     if (sheet->fd >= 0 && file_write_all(sheet->fd, sheet->pending.data, sheet->pending.length,
-                                         sheet->path, &ignored)) {
+                                         sheet->path, NULL)) {
         close(sheet->fd);
         sheet->fd = -1;
     }
-    text_release(&ignored);
     text_clear(&sheet->pending);
 }
 

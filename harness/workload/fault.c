@@ -88,11 +88,8 @@ static const struct fault_kind *find_kind(const char *words, int *exit_code)
             continue;
         }
         uint64_t code;
-        struct text why = TEXT_INIT;
-        bool is_exit = text_starts_with(words, kind->name) &&
-                       parse_count(words + strlen(kind->name), &code, &why) == 0 && code <= 255;
-        text_release(&why);
-        if (is_exit) {
+        if (text_starts_with(words, kind->name) &&
+            parse_count(words + strlen(kind->name), &code, NULL) == 0 && code <= 255) {
             *exit_code = (int)code;
             return kind;
         }

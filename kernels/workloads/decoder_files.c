@@ -171,13 +171,11 @@ static void add_rule(const struct point *point, const struct decoder_options *op
                      struct text *notes)
 {
     struct model_config shape;
-    struct text ignored = TEXT_INIT;
     text_add(notes, decoder_rule);
-    if (decoder_shape(point, options, &shape, &ignored) == 0) {
+    if (decoder_shape(point, options, &shape, NULL) == 0) {
         text_add(notes, "\nso at the point's width and layers: ");
         add_shape(&shape, notes);
     }
-    text_release(&ignored);
 }
 
 static void add_model(const struct decoder_files *files, struct text *notes)

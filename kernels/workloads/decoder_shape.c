@@ -160,13 +160,11 @@ struct reading decoder_fixed(enum dimension dimension, const void *options)
 {
     const struct decoder_options *of = options;
     struct model_config shape;
-    struct text why = TEXT_INIT;
     struct reading value = reading_missing();
     if (decoder_has_model(of) &&
         (dimension == DIMENSION_width || dimension == DIMENSION_layers) &&
-        model_config_read(of->model, &shape, &why) == 0)
+        model_config_read(of->model, &shape, NULL) == 0)
         value = reading_of(dimension == DIMENSION_width ? shape.width : shape.layers);
-    text_release(&why);
     return value;
 }
 
@@ -253,10 +251,9 @@ void decoder_estimate(const struct point *point, int dtype, const void *options,
 {
     const struct decoder_options *of = options;
     struct model_config shape;
-    struct text why = TEXT_INIT;
     uint64_t bits = 8 * dtype_bytes((enum dtype)dtype), bytes;
     *weights = *kv = reading_missing();
-    if (decoder_shape(point, of, &shape, &why) == 0) {
+    if (decoder_shape(point, of, &shape, NULL) == 0) {
         struct estimate_cache cache = {.layers = shape.layers,
                                        .kv_heads = shape.kv_heads,
                                        .head_dim = shape.head_dim,
@@ -267,12 +264,11 @@ void decoder_estimate(const struct point *point, int dtype, const void *options,
                                        .window = of->kv_window,
                                        .paged = of->kv_layout == KV_PAGED,
                                        .bits = bits};
-        if (estimate_weights(model_config_parameters(&shape), bits, &bytes, &why) == 0)
+        if (estimate_weights(model_config_parameters(&shape), bits, &bytes, NULL) == 0)
             *weights = reading_of(bytes);
-        if (estimate_cache(&cache, &bytes, &why) == 0)
+        if (estimate_cache(&cache, &bytes, NULL) == 0)
             *kv = reading_of(bytes);
     }
-    text_release(&why);
 }
 
 /* Keys that `tokens` tokens see together, each itself and those before it, at most `window`. */
@@ -286,12 +282,11 @@ double decoder_operations(const struct point *point, const void *options)
 {
     const struct decoder_options *of = options;
     struct model_config shape;
-    struct text why = TEXT_INIT;
     double rows = (double)point->value[DIMENSION_batch].value *
                   (double)point->value[DIMENSION_sequences].value;
     double generated = (double)point->value[DIMENSION_generated].value;
     double tokens = (double)point->value[DIMENSION_context].value + generated, sum = 0;
-    if (decoder_shape(point, of, &shape, &why) == 0) {
+    if (decoder_shape(point, of, &shape, NULL) == 0) {
         double head = (double)shape.vocabulary * (double)shape.width;
         double ends = shape.tied_embeddings ? head : 2 * head, keys = 0;
         for (uint64_t l = 0; l < shape.layers; l++) {
@@ -302,6 +297,5 @@ double decoder_operations(const struct point *point, const void *options)
               2 * (generated + 1) * head +
               4 * keys * (double)shape.heads * (double)shape.head_dim;
     }
-    text_release(&why);
     return rows * sum;
 }

@@ -1,4 +1,5 @@
-#include "harness/base/text.h"
+#include "harness/base/file.h"
+#include "harness/base/units.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -225,6 +226,28 @@ static void suggests_the_nearest(void **state)
     assert_null(text_nearest(longest, names));
 }
 
+/* Whoever wants no reason passes none. */
+static void nobody_listens(void **state)
+{
+    (void)state;
+    uint64_t count = 7;
+    text_add(NULL, "reason");
+    text_add_bytes(NULL, "reason", 6);
+    text_add_char(NULL, 'r');
+    text_addf(NULL, "%s", "reason");
+    text_setf(NULL, "%s", "reason");
+    text_add_escaped(NULL, "rea\nson", 7, 4);
+    text_add_shown(NULL, "rea\033son", 7);
+    text_clear(NULL);
+    text_release(NULL);
+    assert_int_equal(parse_size("12 x", &count, NULL), -1);
+    assert_int_equal(count, 7);
+    struct text contents = TEXT_INIT;
+    assert_int_equal(file_read("not/there", 0, &contents, NULL), -1);
+    assert_int_equal(file_create("not/there", "x", 1, NULL), -1);
+    assert_int_equal(contents.length, 0);
+}
+
 static void allocates(void **state)
 {
     (void)state;
@@ -261,6 +284,7 @@ int main(void)
         cmocka_unit_test(limit_keeps_whole_pieces),
         cmocka_unit_test(knows_utf8),
         cmocka_unit_test(suggests_the_nearest),
+        cmocka_unit_test(nobody_listens),
         cmocka_unit_test(allocates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
