@@ -6,7 +6,7 @@ const char *const backend_names[] = {"cuda", "simulated", "host", NULL};
 
 const struct backend backends[] = {
 #ifdef HIGHWATER_WITH_CUDA
-    {.device = &device_cuda, .ops = &ops_cuda, .violate = cuda_violate},
+    {.device = &device_cuda, .ops = &ops_cuda},
 #endif
     {.device = &device_simulated},
     {.device = &device_host, .ops = &ops_host},

@@ -11,9 +11,6 @@
 struct backend {
     const struct device_ops *device;
     const struct ops *ops; /* NULL on the simulated device: no arithmetic */
-    /* Accesses memory that is nobody's, as a broken kernel would; the failure shows at the next
-     * synchronisation. NULL where that would end the program itself. */
-    enum outcome (*violate)(struct device *device);
 };
 /* NULL: not in this program (the caller says which program or build has it). */
 const struct backend *backend_find(const char *name);

@@ -62,13 +62,14 @@ struct ops {
      * made in float64 in a fixed order. */
     enum outcome (*mean_square)(struct math *math, struct array x, uint64_t count,
                                 double *mean);
+    /* Writes out of all bounds, as a broken kernel would; the failure shows at the next
+     * synchronisation. NULL where that would end the program itself. */
+    enum outcome (*violate)(struct device *device);
     const struct ops_decoder *decoder;
 };
 
 extern const struct ops ops_host;
 /* Only in programs that link CUDA. */
 extern const struct ops ops_cuda;
-/* Queues a kernel that writes out of all bounds. */
-enum outcome cuda_violate(struct device *device);
 
 #endif

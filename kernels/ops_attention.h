@@ -51,7 +51,7 @@ struct heads {
  * copies keys and values into the cache, where only the last `slots` tokens of a row stay.
  * Row i is token i % tokens of cache row first_row + i / tokens; positions count from 0, with a
  * state from its position. */
-struct placement {
+struct token_placement {
     struct heads of;
     struct array bias;
     uint64_t frequencies; /* float [head_dim / 2] */

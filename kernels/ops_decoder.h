@@ -39,7 +39,7 @@ struct gating {
 };
 /* tokens[step * all_rows + first_row + row] = index of the largest logit (the first of equals);
  * step is 0 without a state, else the state's step + 1. */
-struct choice {
+struct token_choice {
     uint64_t logits; /* float32 [rows][vocabulary] */
     uint64_t tokens, state;
     uint64_t rows, vocabulary, first_row, all_rows;
@@ -51,11 +51,11 @@ struct ops_decoder {
     enum outcome (*normalise)(struct math *math, const struct norm *of);
     enum outcome (*project)(struct math *math, const struct projection *of);
     enum outcome (*add_bias)(struct math *math, const struct row_bias *of);
-    enum outcome (*place)(struct math *math, const struct placement *of);
+    enum outcome (*place)(struct math *math, const struct token_placement *of);
     enum outcome (*attend_prompt)(struct math *math, const struct prompt_attention *of);
     enum outcome (*attend_cache)(struct math *math, const struct cache_attention *of);
     enum outcome (*gate)(struct math *math, const struct gating *of);
-    enum outcome (*choose)(struct math *math, const struct choice *of);
+    enum outcome (*choose)(struct math *math, const struct token_choice *of);
     enum outcome (*take_pages)(struct math *math, const struct paging *of);
     enum outcome (*copy_rows)(struct math *math, const struct row_copy *of);
     /* Writes `count` words to the device in order with all else; they are copied before it

@@ -65,10 +65,11 @@ static void fire_exit(struct session *session)
 
 static void fire_illegal_access(struct session *session)
 {
-    if (!session->backend->violate)
+    const struct ops *ops = session->backend->ops;
+    if (!ops || !ops->violate)
         session_fail(session, STATUS_error, "illegal access (fault on a device without one)");
     else
-        session_check(session, session->backend->violate(&session->device));
+        session_check(session, ops->violate(&session->device));
 }
 
 static const struct fault_kind kinds[] = {

@@ -14,9 +14,4 @@ static inline float attention_scale(uint64_t head_dim)
 
 enum { GRID_LIMIT = 65535 }; /* blocks in y and z */
 
-/* The float32 kernels: plain multiply-add, no tensor cores. */
-int launch_attend_prompt_float(void *stream, const struct prompt_attention &of);
-/* One warp for each query head: float32, and heads that cannot be moved in 16-byte pieces. */
-int launch_attend_cache_any(void *stream, const struct cache_attention &of);
-
 #endif

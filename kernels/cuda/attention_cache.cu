@@ -1,4 +1,4 @@
-/* attention_cache.cu: attention of one token per row over the cache, bound by reading it.
+/* Attention of one token per row over the cache, bound by reading it.
  *
  * The context of a row is cut into splits, so that one row fills the card; a block takes one
  * split of one key-value head and computes all query heads that share it (up to 16 at a time)
@@ -6,21 +6,22 @@
  * its own into shared memory, and are combined in order at the end; a second kernel combines
  * splits in order. Nothing depends on timing, so every cache layout gives the same bits.
  */
+#include "kernels/cuda/attention_cache.h"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/tile.cuh"
 
 enum { WARPS = 4, THREADS = WARPS * 32, GROUP = PAGE_TOKENS, HEADS = 16 };
 
 /* What a block works on. */
-struct part {
+struct cache_part {
     uint32_t row, kv, split;
     uint32_t position, begin, end; /* slots of this split */
 };
 
 /* Slots that hold tokens the row may see, cut to this split's share, whole groups. */
-static __device__ __forceinline__ part find_part(const struct cache_attention &of)
+static __device__ __forceinline__ cache_part find_part(const struct cache_attention &of)
 {
-    part p;
+    cache_part p;
     p.split = blockIdx.x % (uint32_t)of.splits, p.row = blockIdx.x / (uint32_t)of.splits;
     p.kv = blockIdx.y;
     p.position = ((const struct decoder_state *)of.state)->position;
@@ -37,8 +38,8 @@ static __device__ __forceinline__ part find_part(const struct cache_attention &o
 
 /* Is the token in this slot within the window? The slot holds the newest position that falls
  * on it. */
-static __device__ __forceinline__ bool seen(const struct cache_attention &of, const part &p,
-                                            uint32_t slot)
+static __device__ __forceinline__ bool seen(const struct cache_attention &of,
+                                            const cache_part &p, uint32_t slot)
 {
     uint32_t slots = (uint32_t)of.cache.slots;
     uint32_t age = p.position < slots ? p.position - slot : (p.position - slot) % slots;
@@ -46,9 +47,9 @@ static __device__ __forceinline__ bool seen(const struct cache_attention &of, co
 }
 
 template <typename T, int D>
-__device__ __forceinline__ void fetch_group(T *tile, const T *block,
-                                            const struct cache_attention &of, const part &p,
-                                            uint32_t slot)
+static __device__ __forceinline__ void fetch_group(T *tile, const T *block,
+                                                   const struct cache_attention &of,
+                                                   const cache_part &p, uint32_t slot)
 {
     constexpr int chunks = D / 8;
     uint32_t d = (uint32_t)of.cache.head_dim;
@@ -69,9 +70,9 @@ template <int D> struct sums {
 };
 
 template <typename T, int D>
-__device__ __forceinline__ void
+static __device__ __forceinline__ void
 add_group(sums<D> &run, const uint32_t (&q)[D / 16][4], const T *keys, const T *values,
-          const struct cache_attention &of, const part &p, uint32_t slot, float scale)
+          const struct cache_attention &of, const cache_part &p, uint32_t slot, float scale)
 {
     int lane = threadIdx.x % 32;
     float s[2][4] = {};
@@ -123,8 +124,9 @@ add_group(sums<D> &run, const uint32_t (&q)[D / 16][4], const T *keys, const T *
 
 /* Query heads first … of this key-value head as the left operand; zeros past the last. */
 template <typename T, int D>
-__device__ __forceinline__ void load_queries(uint32_t (&q)[D / 16][4], const struct heads &of,
-                                             const part &p, uint32_t first, uint32_t count)
+static __device__ __forceinline__ void load_queries(uint32_t (&q)[D / 16][4],
+                                                    const struct heads &of, const cache_part &p,
+                                                    uint32_t first, uint32_t count)
 {
     int lane = threadIdx.x % 32;
     uint32_t d = (uint32_t)of.head_dim;
@@ -142,9 +144,9 @@ __device__ __forceinline__ void load_queries(uint32_t (&q)[D / 16][4], const str
 /* Sums of all warps, in order of warps, into the split's partial result:
  * [row][head][split][d + 2]: weighted values, largest score times scale, sum of weights. */
 template <int D>
-__device__ __forceinline__ void combine_warps(const sums<D> &run, float *shared,
-                                              const struct cache_attention &of, const part &p,
-                                              uint32_t first, uint32_t count, float scale)
+static __device__ __forceinline__ void
+combine_warps(const sums<D> &run, float *shared, const struct cache_attention &of,
+              const cache_part &p, uint32_t first, uint32_t count, float scale)
 {
     constexpr int row = D + 2;
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -184,7 +186,7 @@ static __global__ void __launch_bounds__(THREADS)
     extern __shared__ uint4 memory[];
     constexpr int tile = GROUP * D;
     T *mine = (T *)memory + threadIdx.x / 32 * STAGES * 2 * tile;
-    part p = find_part(of);
+    cache_part p = find_part(of);
     const T *keys = cache_block<T>(of.cache, of.cache.keys, p.row);
     const T *values = cache_block<T>(of.cache, of.cache.values, p.row);
     uint32_t shared_heads = (uint32_t)(of.of.heads / of.of.kv_heads);
@@ -261,13 +263,78 @@ template <typename T> static int choose(void *stream, const struct cache_attenti
     return start<T, 256, 2>(stream, of);
 }
 
+/* --- float32, and heads that cannot be moved in 16-byte pieces ---------------------------- */
+
+enum { LANE_DIMS = HEAD_DIM_LIMIT / 32 };
+
+/* One warp walks over one split for one query head; a lane keeps dimensions lane, lane + 32,
+ * … */
+template <typename T>
+static __global__ void any_kernel(const struct cache_attention of, float scale)
+{
+    uint32_t lane = threadIdx.x % 32, d = (uint32_t)of.of.head_dim,
+             heads = (uint32_t)of.of.heads;
+    uint64_t pair = (uint64_t)blockIdx.x * WARPS + threadIdx.x / 32;
+    uint32_t splits = (uint32_t)of.splits, slots = (uint32_t)of.cache.slots;
+    if (pair >= of.of.rows * heads)
+        return;
+    uint32_t row = (uint32_t)(pair / heads), head = (uint32_t)(pair % heads);
+    uint32_t kv = head / (heads / (uint32_t)of.of.kv_heads);
+    uint32_t position = ((const struct decoder_state *)of.state)->position;
+    uint32_t used = min(position + 1, slots), each = (used + splits - 1) / splits;
+    uint32_t begin = min(blockIdx.y * each, used), end = min(begin + each, used);
+    const T *query = (const T *)of.of.qkv.address +
+                     ((uint64_t)row * (heads + 2 * of.of.kv_heads) + head) * d;
+    const T *keys = cache_block<T>(of.cache, of.cache.keys, row);
+    const T *values = cache_block<T>(of.cache, of.cache.values, row);
+    float q[LANE_DIMS], out[LANE_DIMS] = {}, largest = -INFINITY, sum = 0;
+    for (uint32_t j = 0; j < LANE_DIMS; j++)
+        q[j] = lane + j * 32 < d ? to_float(query[lane + j * 32]) : 0.0f;
+    for (uint32_t slot = begin; slot < end; slot++) {
+        uint32_t age = position < slots ? position - slot : (position - slot) % slots;
+        if (of.window && age >= of.window)
+            continue;
+        struct cache_slot at = cache_find(of.cache, row, slot);
+        uint64_t vector = at.first + kv * at.stride;
+        float score = 0;
+        for (uint32_t j = 0; j < LANE_DIMS; j++)
+            if (lane + j * 32 < d)
+                score = fmaf(q[j], to_float(keys[vector + lane + j * 32]), score);
+        score = warp_sum(score) * scale;
+        float most = fmaxf(largest, score), keep = exp2f(largest - most);
+        float weight = exp2f(score - most);
+        largest = most;
+        sum = sum * keep + weight;
+        for (uint32_t j = 0; j < LANE_DIMS; j++)
+            if (lane + j * 32 < d)
+                out[j] = fmaf(weight, to_float(values[vector + lane + j * 32]), out[j] * keep);
+    }
+    float *to = (float *)of.partial + (pair * splits + blockIdx.y) * (d + 2);
+    for (uint32_t j = 0; j < LANE_DIMS; j++)
+        if (lane + j * 32 < d)
+            to[lane + j * 32] = out[j];
+    if (lane == 0)
+        to[d] = largest, to[d + 1] = sum;
+}
+
+static int attend_cache_any(void *stream, const struct cache_attention &of)
+{
+    unsigned pairs = (unsigned)((of.of.rows * of.of.heads + WARPS - 1) / WARPS);
+    return with_type(of.of.qkv.dtype, [&](auto zero) {
+        return launch(stream, dim3(pairs, (unsigned)of.splits), WARPS * 32,
+                      any_kernel<decltype(zero)>, of, attention_scale(of.of.head_dim));
+    });
+}
+
+/* --- the choice --------------------------------------------------------------------------- */
+
 extern "C" int launch_attend_cache(void *stream, const struct cache_attention *of)
 {
     const struct heads &h = of->of;
     bool packed = h.head_dim * dtype_bytes(h.qkv.dtype) % 16 == 0;
     int error;
     if (h.qkv.dtype == DTYPE_float32 || !packed)
-        error = launch_attend_cache_any(stream, *of);
+        error = attend_cache_any(stream, *of);
     else if (h.qkv.dtype == DTYPE_float16)
         error = choose<__half>(stream, *of);
     else

@@ -1,11 +1,14 @@
-/* attention_prompt.cu: attention of a whole prompt, in tiles: a block holds ROWS queries of one
+/* Attention of a whole prompt, in tiles: a block holds ROWS queries of one
  * head and walks over the keys before them, 64 at a time, with a running softmax (Dao et al.,
  * 2022). No matrix of scores exists in memory. Scores and sums are float32.
  *
  * Each of four warps owns 16 * M rows: with M = 2 every key fragment read from shared memory is
  * used twice, which is what keeps the tensor cores fed. Keys of the next tile are fetched while
  * scores of this one are turned into weights, values while scores are made.
+ *
+ * Tensor cores would round float32: it has a kernel of plain multiply-add, at the end.
  */
+#include "kernels/cuda/attention_prompt.h"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -21,8 +24,8 @@ struct prompt_view {
 
 /* Rows first … of one head's vectors into a shared tile; zeros past the prompt and past d. */
 template <typename T, int D, int ROWS, bool PACKED>
-__device__ __forceinline__ void fetch_tile(T *tile, const T *base, const prompt_view &view,
-                                           int first)
+static __device__ __forceinline__ void fetch_tile(T *tile, const T *base,
+                                                  const prompt_view &view, int first)
 {
     constexpr int chunks = D / 8;
 #pragma unroll
@@ -45,8 +48,8 @@ template <int D, int M> struct running {
 };
 
 template <typename T, int D, int M>
-__device__ __forceinline__ void make_scores(float (&s)[M][KEYS / 8][4], const T *queries,
-                                            const T *keys)
+static __device__ __forceinline__ void make_scores(float (&s)[M][KEYS / 8][4], const T *queries,
+                                                   const T *keys)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     memset(s, 0, sizeof(s));
@@ -73,8 +76,8 @@ __device__ __forceinline__ void make_scores(float (&s)[M][KEYS / 8][4], const T 
 
 /* Scores that must not count become -inf. */
 template <int M>
-__device__ __forceinline__ void mask_scores(float (&s)[M][KEYS / 8][4], const prompt_view &view,
-                                            int query, int key)
+static __device__ __forceinline__ void mask_scores(float (&s)[M][KEYS / 8][4],
+                                                   const prompt_view &view, int query, int key)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -92,8 +95,8 @@ __device__ __forceinline__ void mask_scores(float (&s)[M][KEYS / 8][4], const pr
 
 /* Scores become weights; what was summed before is scaled to the new largest score. */
 template <int D, int M>
-__device__ __forceinline__ void weigh(float (&s)[M][KEYS / 8][4], running<D, M> &run,
-                                      float scale)
+static __device__ __forceinline__ void weigh(float (&s)[M][KEYS / 8][4], running<D, M> &run,
+                                             float scale)
 {
 #pragma unroll
     for (int m = 0; m < M; m++)
@@ -125,8 +128,8 @@ __device__ __forceinline__ void weigh(float (&s)[M][KEYS / 8][4], running<D, M> 
 }
 
 template <typename T, int D, int M>
-__device__ __forceinline__ void add_values(running<D, M> &run, float (&s)[M][KEYS / 8][4],
-                                           const T *values)
+static __device__ __forceinline__ void add_values(running<D, M> &run,
+                                                  float (&s)[M][KEYS / 8][4], const T *values)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -155,8 +158,8 @@ __device__ __forceinline__ void add_values(running<D, M> &run, float (&s)[M][KEY
 /* Through the queries' place, which only this warp's rows read, so that whole rows are
  * written. */
 template <typename T, int D, int M, bool PACKED>
-__device__ __forceinline__ void write_out(const running<D, M> &run, T *tile,
-                                          const prompt_view &view, T *out, int first)
+static __device__ __forceinline__ void write_out(const running<D, M> &run, T *tile,
+                                                 const prompt_view &view, T *out, int first)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll
@@ -262,11 +265,173 @@ static int choose(void *stream, const prompt_view &view, unsigned sequences)
     return start<T, 256, 1, PACKED>(stream, view, sequences);
 }
 
+/* --- float32: no tensor cores ------------------------------------------------------------- */
+
+/* A block holds FLOAT_QUERIES rows of one head and walks over the keys, FLOAT_KEYS at a time.
+ * Thread (x, y) of 16 x 16 makes scores of rows 2 y … and keys x, x + 16, and sums dimensions
+ * x, x + 16, … */
+enum { FLOAT_QUERIES = 32, FLOAT_KEYS = 32, SIDE = 16 };
+
+struct float_view {
+    const float *qkv;
+    float *out;
+    uint64_t stride;
+    int tokens, heads, kv_heads, d, window;
+    float scale;
+};
+
+template <int D>
+static __device__ void load_rows(float (*tile)[D + 1], const float *base,
+                                 const float_view &view, int first, int rows)
+{
+    for (int i = threadIdx.y * SIDE + threadIdx.x; i < rows * D; i += SIDE * SIDE) {
+        int r = i / D, c = i % D;
+        bool there = first + r < view.tokens && c < view.d;
+        tile[r][c] = there ? base[(uint64_t)(first + r) * view.stride + c] : 0.0f;
+    }
+}
+
+static __device__ float row_max(float x)
+{
+    for (int step = 8; step; step /= 2)
+        x = fmaxf(x, __shfl_xor_sync(~0u, x, step));
+    return x;
+}
+
+static __device__ float row_sum(float x)
+{
+    for (int step = 8; step; step /= 2)
+        x += __shfl_xor_sync(~0u, x, step);
+    return x;
+}
+
+template <int D>
+static __device__ void make_float_scores(float (&s)[2][2], const float (*queries)[D + 1],
+                                         const float (*keys)[D + 1], const float_view &view,
+                                         int first, int at)
+{
+    int x = threadIdx.x, y = threadIdx.y * 2;
+    s[0][0] = s[0][1] = s[1][0] = s[1][1] = 0;
+#pragma unroll 8
+    for (int c = 0; c < D; c++)
+        for (int r = 0; r < 2; r++)
+            for (int k = 0; k < 2; k++)
+                s[r][k] = fmaf(queries[y + r][c], keys[x + k * SIDE][c], s[r][k]);
+    for (int r = 0; r < 2; r++)
+        for (int k = 0; k < 2; k++) {
+            int query = first + y + r, key = at + x + k * SIDE;
+            if (key > query || key >= view.tokens ||
+                (view.window && key + view.window <= query))
+                s[r][k] = -INFINITY;
+        }
+}
+
+/* Weights into shared memory; what was summed before is scaled to the new largest score. */
+template <int D>
+static __device__ void weigh_float(const float (&s)[2][2], float (&out)[2][D / SIDE],
+                                   float (&largest)[2], float (&sum)[2],
+                                   float (*weights)[FLOAT_KEYS + 1], float scale)
+{
+    int x = threadIdx.x, y = threadIdx.y * 2;
+    for (int r = 0; r < 2; r++) {
+        float most = fmaxf(largest[r], row_max(fmaxf(s[r][0], s[r][1])));
+        float zero = most == -INFINITY ? 0.0f : most * scale;
+        float keep = exp2f(largest[r] * scale - zero);
+        float a = exp2f(s[r][0] * scale - zero), b = exp2f(s[r][1] * scale - zero);
+        largest[r] = most;
+        sum[r] = sum[r] * keep + row_sum(a + b);
+        for (int c = 0; c < D / SIDE; c++)
+            out[r][c] *= keep;
+        weights[y + r][x] = a;
+        weights[y + r][x + SIDE] = b;
+    }
+}
+
+template <int D> static __global__ void float_kernel(const float_view view)
+{
+    extern __shared__ float float_memory[];
+    float(*queries)[D + 1] = (float(*)[D + 1]) float_memory;
+    float(*keys)[D + 1] = queries + FLOAT_QUERIES;
+    float(*weights)[FLOAT_KEYS + 1] = (float(*)[FLOAT_KEYS + 1])(keys + FLOAT_KEYS);
+    int head = blockIdx.x, kv = head / (view.heads / view.kv_heads);
+    int first = (int)(gridDim.y - 1 - blockIdx.y) * FLOAT_QUERIES, y = threadIdx.y * 2;
+    const float *token = view.qkv + (uint64_t)blockIdx.z * view.tokens * view.stride;
+    const float *key = token + (uint64_t)(view.heads + kv) * view.d;
+    float out[2][D / SIDE] = {}, largest[2] = {-INFINITY, -INFINITY}, sum[2] = {};
+    load_rows<D>(queries, token + (uint64_t)head * view.d, view, first, FLOAT_QUERIES);
+    int begin = view.window && first >= view.window
+                    ? (first - view.window + 1) / FLOAT_KEYS * FLOAT_KEYS
+                    : 0;
+    for (int at = begin; at < min(view.tokens, first + FLOAT_QUERIES); at += FLOAT_KEYS) {
+        float s[2][2];
+        __syncthreads();
+        load_rows<D>(keys, key, view, at, FLOAT_KEYS);
+        __syncthreads();
+        make_float_scores<D>(s, queries, keys, view, first, at);
+        weigh_float<D>(s, out, largest, sum, weights, view.scale);
+        __syncthreads();
+        load_rows<D>(keys, key + (uint64_t)view.kv_heads * view.d, view, at,
+                     FLOAT_KEYS); /* values */
+        __syncthreads();
+        for (int k = 0; k < FLOAT_KEYS; k++)
+            for (int c = 0; c < D / SIDE; c++)
+                for (int r = 0; r < 2; r++)
+                    out[r][c] =
+                        fmaf(weights[y + r][k], keys[k][threadIdx.x + c * SIDE], out[r][c]);
+    }
+    for (int r = 0; r < 2; r++)
+        for (int c = 0; c < D / SIDE; c++) {
+            int row = first + y + r, i = threadIdx.x + c * SIDE;
+            uint64_t at = ((uint64_t)blockIdx.z * view.tokens + row) * view.heads + head;
+            if (row < view.tokens && i < view.d)
+                view.out[at * view.d + i] = out[r][c] / sum[r];
+        }
+}
+
+template <int D>
+static int start_float(void *stream, const float_view &view, unsigned sequences)
+{
+    size_t bytes = ((FLOAT_QUERIES + FLOAT_KEYS) * (D + 1) + FLOAT_QUERIES * (FLOAT_KEYS + 1)) *
+                   sizeof(float);
+    int error = 0;
+    for (unsigned at = 0; at < sequences && error == 0; at += GRID_LIMIT) {
+        unsigned part = sequences - at < GRID_LIMIT ? sequences - at : GRID_LIMIT;
+        float_view here = view;
+        here.qkv += (uint64_t)at * view.tokens * view.stride;
+        here.out += (uint64_t)at * view.tokens * view.heads * view.d;
+        dim3 grid((unsigned)view.heads,
+                  (unsigned)((view.tokens + FLOAT_QUERIES - 1) / FLOAT_QUERIES), part);
+        error = launch_with(stream, grid, dim3(SIDE, SIDE), bytes, float_kernel<D>, here);
+    }
+    return error;
+}
+
+static int attend_prompt_float(void *stream, const struct prompt_attention &of)
+{
+    const struct heads &h = of.of;
+    float_view view = {};
+    view.qkv = pointer<const float>(h.qkv.address);
+    view.out = pointer<float>(of.out.address);
+    view.stride = (h.heads + 2 * h.kv_heads) * h.head_dim;
+    view.tokens = (int)h.tokens, view.heads = (int)h.heads, view.kv_heads = (int)h.kv_heads;
+    view.d = (int)h.head_dim;
+    view.window = of.window < h.tokens ? (int)of.window : 0;
+    view.scale = attention_scale(h.head_dim);
+    unsigned sequences = (unsigned)(h.rows / h.tokens);
+    if (h.head_dim <= 64)
+        return start_float<64>(stream, view, sequences);
+    if (h.head_dim <= 128)
+        return start_float<128>(stream, view, sequences);
+    return start_float<256>(stream, view, sequences);
+}
+
+/* --- the choice --------------------------------------------------------------------------- */
+
 extern "C" int launch_attend_prompt(void *stream, const struct prompt_attention *of)
 {
     const struct heads &h = of->of;
     if (h.qkv.dtype == DTYPE_float32)
-        return launch_attend_prompt_float(stream, *of);
+        return attend_prompt_float(stream, *of);
     prompt_view view = {};
     view.qkv = pointer<const void>(h.qkv.address);
     view.out = pointer<void>(of->out.address);

@@ -18,7 +18,7 @@ enum { PLANS = 32 };
 #define LIBRARY_BYTES ((uint64_t)96 << 20)
 
 /* How a product with a bias is made; found once for its sizes and alignment. */
-struct plan {
+struct product_plan {
     uint64_t rows, in, out, alignment;
     enum dtype dtype, result;
     bool possible;
@@ -29,7 +29,7 @@ struct plan {
 
 struct blas {
     cublasHandle_t handle;
-    struct plan plan[PLANS]; /* the oldest is replaced */
+    struct product_plan plan[PLANS]; /* the oldest is replaced */
     size_t plans;
 };
 
@@ -76,7 +76,7 @@ static enum outcome judge(struct device *device, cublasStatus_t status, const ch
 
 /* --- plans ------------------------------------------------------------------------------- */
 
-static void release_plan(struct plan *plan)
+static void release_plan(struct product_plan *plan)
 {
     if (plan->product)
         cublasLtMatmulDescDestroy(plan->product);
@@ -86,10 +86,10 @@ static void release_plan(struct plan *plan)
         cublasLtMatrixLayoutDestroy(plan->x);
     if (plan->y)
         cublasLtMatrixLayoutDestroy(plan->y);
-    *plan = (struct plan){.possible = false};
+    *plan = (struct product_plan){.possible = false};
 }
 
-static bool describe_product(struct plan *plan)
+static bool describe_product(struct product_plan *plan)
 {
     cublasOperation_t turned = CUBLAS_OP_T;
     cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
@@ -128,7 +128,7 @@ static bool prefer(cublasLtMatmulPreference_t preference, uint32_t alignment)
                                                 &reductions, sizeof reductions) == 0;
 }
 
-static bool choose_algorithm(struct blas *blas, struct plan *plan)
+static bool choose_algorithm(struct blas *blas, struct product_plan *plan)
 {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found;
@@ -153,23 +153,23 @@ static uint64_t alignment_of(const struct product *of)
     return alignment < 256 ? alignment : 256;
 }
 
-static struct plan *plan_for(struct blas *blas, const struct product *of)
+static struct product_plan *plan_for(struct blas *blas, const struct product *of)
 {
-    struct plan wanted = {.rows = of->rows,
-                          .in = of->in,
-                          .out = of->out,
-                          .alignment = alignment_of(of),
-                          .dtype = of->x.dtype,
-                          .result = of->y.dtype};
+    struct product_plan wanted = {.rows = of->rows,
+                                  .in = of->in,
+                                  .out = of->out,
+                                  .alignment = alignment_of(of),
+                                  .dtype = of->x.dtype,
+                                  .result = of->y.dtype};
     size_t kept = blas->plans < PLANS ? blas->plans : PLANS;
     for (size_t i = 0; i < kept; i++) {
-        struct plan *plan = &blas->plan[i];
+        struct product_plan *plan = &blas->plan[i];
         if (plan->rows == wanted.rows && plan->in == wanted.in && plan->out == wanted.out &&
             plan->alignment == wanted.alignment && plan->dtype == wanted.dtype &&
             plan->result == wanted.result)
             return plan;
     }
-    struct plan *plan = &blas->plan[blas->plans++ % PLANS];
+    struct product_plan *plan = &blas->plan[blas->plans++ % PLANS];
     release_plan(plan);
     *plan = wanted;
     plan->possible = describe_product(plan) && choose_algorithm(blas, plan);
@@ -177,8 +177,8 @@ static struct plan *plan_for(struct blas *blas, const struct product *of)
 }
 
 /* OUTCOME_OK with plan->possible taken back: the library would not after all. */
-static enum outcome multiply_biased(struct math *math, struct blas *blas, struct plan *plan,
-                                    const struct product *of)
+static enum outcome multiply_biased(struct math *math, struct blas *blas,
+                                    struct product_plan *plan, const struct product *of)
 {
     const float one = 1, zero = 0;
     const void *bias = (const void *)(uintptr_t)of->bias.address;
@@ -204,12 +204,12 @@ enum outcome blas_project(struct math *math, struct blas *blas, const struct pro
     const float one = 1, kept = of->add ? 1 : 0;
     cudaDataType_t type = type_of(of->x.dtype);
     int64_t in = (int64_t)of->in, out = (int64_t)of->out;
-    cublasStatus_t status = cublasGemmEx_64(
-        blas->handle, CUBLAS_OP_T, CUBLAS_OP_N, out, (int64_t)of->rows, in, &one,
-        (const void *)(uintptr_t)of->w.address, type, in,
-        (const void *)(uintptr_t)of->x.address, type, (int64_t)of->stride, &kept,
-        (void *)(uintptr_t)of->y.address, type_of(of->y.dtype), out, CUBLAS_COMPUTE_32F,
-        CUBLAS_GEMM_DEFAULT);
+    cublasStatus_t status =
+        cublasGemmEx_64(blas->handle, CUBLAS_OP_T, CUBLAS_OP_N, out, (int64_t)of->rows, in,
+                        &one, (const void *)(uintptr_t)of->w.address, type, in,
+                        (const void *)(uintptr_t)of->x.address, type, (int64_t)of->stride,
+                        &kept, (void *)(uintptr_t)of->y.address, type_of(of->y.dtype), out,
+                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     return judge(math->device, status, "cublasGemmEx");
 }
 
@@ -229,7 +229,7 @@ static enum outcome multiply_plain(struct math *math, struct blas *blas,
 enum outcome blas_multiply(struct math *math, struct blas *blas, const struct product *product,
                            bool *biased)
 {
-    struct plan *plan = product->bias.address ? plan_for(blas, product) : NULL;
+    struct product_plan *plan = product->bias.address ? plan_for(blas, product) : NULL;
     if (plan && plan->possible) {
         enum outcome outcome = multiply_biased(math, blas, plan, product);
         *biased = plan->possible;

@@ -1,5 +1,6 @@
-/* launch_decoder: the decoder's kernels, as C sees them. Each call queues the work of one
- * operation of ops_decoder.h on `stream` (a cudaStream_t) and returns its cudaError_t. */
+/* launch_decoder: the decoder's kernels beside attention, as C sees them. Each call queues the
+ * work of one operation of ops_decoder.h on `stream` (a cudaStream_t) and returns its
+ * cudaError_t. */
 #ifndef HIGHWATER_KERNELS_CUDA_LAUNCH_DECODER_H
 #define HIGHWATER_KERNELS_CUDA_LAUNCH_DECODER_H
 
@@ -14,11 +15,9 @@ extern "C" {
 
 int launch_embed(void *stream, const struct embedding *of);
 int launch_normalise(void *stream, const struct norm *of);
-int launch_place(void *stream, const struct placement *of);
-int launch_attend_prompt(void *stream, const struct prompt_attention *of);
-int launch_attend_cache(void *stream, const struct cache_attention *of);
+int launch_place(void *stream, const struct token_placement *of);
 int launch_gate(void *stream, const struct gating *of);
-int launch_choose(void *stream, const struct choice *of);
+int launch_choose(void *stream, const struct token_choice *of);
 int launch_take_pages(void *stream, const struct paging *of);
 /* Up to STORE_WORDS words travel with the launch itself. */
 #define STORE_WORDS 64

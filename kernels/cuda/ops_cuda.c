@@ -82,7 +82,7 @@ static enum outcome mean_square(struct math *math, struct array x, uint64_t coun
     return OUTCOME_OK;
 }
 
-enum outcome cuda_violate(struct device *device)
+static enum outcome violate(struct device *device)
 {
     return device_cuda_outcome(device, launch_violation(device_cuda_stream(device)),
                                "violation");
@@ -96,5 +96,6 @@ const struct ops ops_cuda = {
     .multiply = multiply,
     .bias_gelu = bias_gelu,
     .mean_square = mean_square,
+    .violate = violate,
     .decoder = &ops_decoder_cuda,
 };

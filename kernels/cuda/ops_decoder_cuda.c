@@ -1,6 +1,8 @@
 /* The decoder's operations on a card: its kernels, cuBLAS for products of many rows, and steps
  * recorded as graphs. */
 #include "harness/device/cuda/device_cuda.h"
+#include "kernels/cuda/attention_cache.h"
+#include "kernels/cuda/attention_prompt.h"
 #include "kernels/cuda/blas.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/launch_decoder.h"
@@ -17,11 +19,11 @@
     }
 QUEUE(embed, embedding)
 QUEUE(normalise, norm)
-QUEUE(place, placement)
+QUEUE(place, token_placement)
 QUEUE(attend_prompt, prompt_attention)
 QUEUE(attend_cache, cache_attention)
 QUEUE(gate, gating)
-QUEUE(choose, choice)
+QUEUE(choose, token_choice)
 QUEUE(take_pages, paging)
 #undef QUEUE
 

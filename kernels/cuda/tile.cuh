@@ -47,7 +47,8 @@ __device__ __forceinline__ void load_tiles_turned(uint32_t (&r)[4], const void *
                  : "r"(at));
 }
 
-/* 16 bytes from global to shared memory behind our back; zeros when not `there`. */
+/* Starts to copy 16 bytes from global to shared memory, zeros when not `there`; what was
+ * started together is committed as a group; wait until at most LEFT groups are under way. */
 __device__ __forceinline__ void fetch(void *shared, const void *from, bool there)
 {
     uint32_t at = (uint32_t)__cvta_generic_to_shared(shared);

@@ -6,12 +6,12 @@
  * recorded once in `warmup` and played from then on. */
 #include "kernels/workloads/decoder.h"
 #include "kernels/workloads/decoder_files.h"
+#include "kernels/workloads/decoder_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- helpers of all parts
- * --------------------------------------------------------------------- */
+/* --- helpers of all parts ----------------------------------------------------------------- */
 
 struct tensor *decoder_words(struct decoder *decoder, const char *name, enum tag tag,
                              uint64_t count)
@@ -49,8 +49,7 @@ void decoder_download(struct decoder *decoder, void *to, uint64_t from, uint64_t
                       math->device->ops->to_host(math->device, to, from, bytes));
 }
 
-/* --- phases
- * ----------------------------------------------------------------------------------- */
+/* --- phases ------------------------------------------------------------------------------- */
 
 static void load_model(struct decoder *decoder)
 {

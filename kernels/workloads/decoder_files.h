@@ -1,8 +1,8 @@
 /* decoder_files: the files of a model's folder against the network of its config.json, before
  * anything is taken or read.
  */
-#ifndef HIGHWATER_KERNELS_DECODER_FILES_H
-#define HIGHWATER_KERNELS_DECODER_FILES_H
+#ifndef HIGHWATER_KERNELS_WORKLOADS_DECODER_FILES_H
+#define HIGHWATER_KERNELS_WORKLOADS_DECODER_FILES_H
 
 #include "harness/model/safetensors.h"
 #include "kernels/workloads/decoder.h"
@@ -28,9 +28,9 @@ void decoder_files_release(struct decoder_files *files);
 /* The network has this tensor; features 0: a vector. */
 void decoder_files_need(struct decoder_files *files, const char *name, uint64_t rows,
                         uint64_t features);
-/* Says so of every tensor of the network (decoder_weights.c). */
-void decoder_weights_need(struct decoder_files *files);
-
+/* As struct workload says, of its `look`. */
+int decoder_look(const struct point *point, const void *options, struct text *notes,
+                 struct text *why);
 /* Of the contents of the options' model that matter before it runs (workload.h): config.json,
  * the index, and of each shard name, size and header. The numbers themselves are not read. */
 int model_fingerprint(const void *options, struct text *out, struct text *why);

@@ -1,13 +1,3 @@
-/* decoder_kv.c: the cache in its layouts.
- *
- *   static  one key and one value block per layer and request, of all slots, from the start
- *   grow    the same blocks, but of the tokens that are there: each step takes new ones, copies
- *           the old contents over and gives the old ones back, one tensor after the other, as
- *           programs do that append by concatenation; so one tensor is held twice for a moment
- *   paged   one pool of pages per layer for keys and one for values; rows take pages in the
- * order in which they need them
- *
- * With kv_window = N a row keeps its last N tokens, in a ring. */
 #include "kernels/workloads/decoder.h"
 
 #include <stdlib.h>
@@ -104,8 +94,7 @@ void decoder_kv_restart(struct decoder *decoder)
     decoder_stand_at(decoder, 0, true);
 }
 
-/* --- growing
- * ---------------------------------------------------------------------------------- */
+/* --- growing ------------------------------------------------------------------------------ */
 
 /* A block of `slots` with the contents of the one before it, which is given back. */
 static void grow_block(struct decoder *decoder, struct tensor **block, uint64_t held,

@@ -1,6 +1,4 @@
-/* decoder_pass.c: the network on a prompt, and on one token more of every row.
- *
- * Products add into the residual stream in place. What a prompt needs at once is the stream and
+/* Products add into the residual stream in place. What a prompt needs at once is the stream and
  * one of: its norm with queries, keys and values; those with the attention's output; or a part
  * of the inner features, for which rows are taken MLP_ROWS at a time, since they are the
  * widest. */
@@ -10,8 +8,7 @@
 
 enum { MLP_ROWS = 8192 };
 
-/* --- pieces of a layer
- * ------------------------------------------------------------------------ */
+/* --- pieces of a layer -------------------------------------------------------------------- */
 
 static void project(struct decoder *decoder, struct array y, struct array x, uint64_t stride,
                     const struct tensor *w, uint64_t rows, bool add)
@@ -66,11 +63,11 @@ static void place(struct decoder *decoder, const struct heads *of, uint64_t laye
                   uint64_t first_row, uint64_t state)
 {
     const struct tensor *bias = decoder->weights.layers[layer].qkv_bias;
-    struct placement placement = {.of = *of,
-                                  .frequencies = decoder->frequencies->array.address,
-                                  .state = state,
-                                  .first_row = first_row,
-                                  .cache = decoder_kv_view(decoder, layer)};
+    struct token_placement placement = {.of = *of,
+                                        .frequencies = decoder->frequencies->array.address,
+                                        .state = state,
+                                        .first_row = first_row,
+                                        .cache = decoder_kv_view(decoder, layer)};
     if (bias)
         placement.bias = bias->array;
     DECODER_DO(decoder, place, &placement);
@@ -102,13 +99,13 @@ static void feed_forward(struct decoder *decoder, const struct decoder_layer *la
 static void choose(struct decoder *decoder, const struct tensor *logits, uint64_t state,
                    uint64_t rows, uint64_t first_row)
 {
-    struct choice of = {.logits = logits->array.address,
-                        .tokens = decoder->history->array.address,
-                        .state = state,
-                        .rows = rows,
-                        .vocabulary = decoder->shape.vocabulary,
-                        .first_row = first_row,
-                        .all_rows = decoder->rows};
+    struct token_choice of = {.logits = logits->array.address,
+                              .tokens = decoder->history->array.address,
+                              .state = state,
+                              .rows = rows,
+                              .vocabulary = decoder->shape.vocabulary,
+                              .first_row = first_row,
+                              .all_rows = decoder->rows};
     DECODER_DO(decoder, choose, &of);
 }
 
@@ -131,8 +128,7 @@ static uint64_t qkv_width(const struct decoder *decoder)
     return (shape->heads + 2 * shape->kv_heads) * shape->head_dim;
 }
 
-/* --- a prompt
- * --------------------------------------------------------------------------------- */
+/* --- a prompt ----------------------------------------------------------------------------- */
 
 static void attend_prompt(struct decoder *decoder, uint64_t l, uint64_t sequence,
                           struct tensor *x)
@@ -215,8 +211,7 @@ struct tensor *decoder_prefill(struct decoder *decoder, uint64_t sequence)
     return logits;
 }
 
-/* --- one token of every row
- * ------------------------------------------------------------------- */
+/* --- one token of every row --------------------------------------------------------------- */
 
 /* Into how many parts the context of a row is cut, so that few rows fill the card and many do
  * not leave it half empty at the end. A part costs about 2 % of a row for its start and its

@@ -1,7 +1,7 @@
-/* decoder_shape.c: options and point → network, checked. */
+#include "kernels/workloads/decoder_shape.h"
 #include "harness/base/units.h"
 #include "harness/model/estimate.h"
-#include "kernels/workloads/decoder.h"
+#include "kernels/ops_attention.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -62,8 +62,7 @@ const char *decoder_format(const struct decoder_options *options)
     return options->weight_format ? formats[options->weight_format] : NULL;
 }
 
-/* --- the rule
- * --------------------------------------------------------------------------------- */
+/* --- the rule ----------------------------------------------------------------------------- */
 
 static uint64_t or_rule(uint64_t asked, uint64_t rule)
 {
@@ -168,8 +167,7 @@ struct reading decoder_fixed(enum dimension dimension, const void *options)
     return value;
 }
 
-/* --- bounds
- * ----------------------------------------------------------------------------------- */
+/* --- bounds ------------------------------------------------------------------------------- */
 
 /* A block of the GPU's grid for each token of a request; a coordinate of the generator. */
 static int check_counts(const struct point *point, struct text *why)
@@ -243,8 +241,7 @@ int decoder_check(const struct point *point, const void *options, struct text *w
     return check_fixed(point, options, &shape, why);
 }
 
-/* --- arithmetic
- * ------------------------------------------------------------------------------- */
+/* --- arithmetic --------------------------------------------------------------------------- */
 
 void decoder_estimate(const struct point *point, int dtype, const void *options,
                       struct reading *weights, struct reading *kv)

@@ -1,10 +1,8 @@
-/* decoder_text.c: tokens in and out: prompts, the answer, and one number that stands for all
- * tokens. */
 #include "harness/base/file.h"
 #include "harness/base/hash.h"
 #include "harness/base/json.h"
 #include "kernels/random.h"
-#include "kernels/workloads/decoder.h"
+#include "kernels/workloads/decoder_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,8 +11,7 @@
 enum { TENSOR_prompt = 9 }; /* of the generator */
 #define FILE_LIMIT ((size_t)1 << 30)
 
-/* --- prompts
- * ---------------------------------------------------------------------------------- */
+/* --- prompts ------------------------------------------------------------------------------ */
 
 /* A token depends on (seed, request, row, position) and the vocabulary. */
 static void make_prompt(const struct decoder *decoder, uint64_t sequence, uint32_t *tokens)
@@ -113,8 +110,7 @@ void decoder_prompts(struct decoder *decoder)
     text_release(&why);
 }
 
-/* --- what came out
- * ---------------------------------------------------------------------------- */
+/* --- what came out ------------------------------------------------------------------------ */
 
 /* The tokens of all rows, [generated + 1][rows]; NULL where nothing is computed. */
 static uint32_t *read_history(struct decoder *decoder)
@@ -127,7 +123,6 @@ static uint32_t *read_history(struct decoder *decoder)
     return tokens;
 }
 
-/* A hash of all tokens: equal tokens have equal digests on any device. */
 double decoder_digest(struct decoder *decoder)
 {
     uint32_t *tokens = read_history(decoder), digest = HASH32_START;

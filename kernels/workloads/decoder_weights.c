@@ -1,6 +1,4 @@
-/* decoder_weights.c: every weight of the network, generated or read from a model's folder.
- *
- * Query, key and value stand in one matrix, and so do gate and up: one product each. */
+/* Query, key and value stand in one matrix, and so do gate and up: one product each. */
 #include "kernels/host/convert.h"
 #include "kernels/workloads/decoder_files.h"
 
@@ -34,7 +32,7 @@ enum {
 enum { CHUNK = 1 << 22 }; /* elements read at a time; no vector is longer */
 
 /* Rows of a tensor that have a name and a number of their own. */
-struct part {
+struct weight_part {
     const char *name; /* within the layer, or of the whole network */
     uint32_t number;
     uint64_t rows;
@@ -104,7 +102,7 @@ static void make_ones(struct loading *loading, struct array to, uint64_t count)
                    count * dtype_bytes(to.dtype));
 }
 
-static void make_part(struct loading *loading, struct array to, const struct part *part,
+static void make_part(struct loading *loading, struct array to, const struct weight_part *part,
                       uint64_t layer, uint64_t features)
 {
     struct session *session = loading->decoder->session;
@@ -124,7 +122,7 @@ static void make_part(struct loading *loading, struct array to, const struct par
 
 /* One tensor of up to three parts below each other; features 0: a vector. */
 static struct tensor *weight(struct loading *loading, uint64_t layer, uint64_t features,
-                             const struct part *parts, size_t count)
+                             const struct weight_part *parts, size_t count)
 {
     struct decoder *decoder = loading->decoder;
     char name[128];
@@ -152,8 +150,8 @@ static struct tensor *weight(struct loading *loading, uint64_t layer, uint64_t f
 }
 
 #define WEIGHT(loading, layer, features, ...)                                                  \
-    weight(loading, layer, features, (const struct part[]){__VA_ARGS__},                       \
-           sizeof((const struct part[]){__VA_ARGS__}) / sizeof(struct part))
+    weight(loading, layer, features, (const struct weight_part[]){__VA_ARGS__},                \
+           sizeof((const struct weight_part[]){__VA_ARGS__}) / sizeof(struct weight_part))
 
 static void load_layer(struct loading *loading, uint64_t l, struct decoder_layer *layer)
 {

@@ -143,7 +143,7 @@ static void bench_rows()
     us = measure(20, [&](int) { must(launch_gate(0, &gating), "gate"); });
     printf("gate  8192 rows %8.1f us %3.0f%%\n", us, 100 * 3.0 * rows * 28672 / us / copy_rate);
     words<uint64_t> blocks({(uint64_t)pool + (4ull << 30), (uint64_t)pool + (5ull << 30)});
-    struct placement place = {};
+    struct token_placement place = {};
     place.of = {at(0), rows, rows, 32, 8, 128};
     place.frequencies = (uint64_t)pool + (2ull << 30);
     place.cache = {
@@ -151,7 +151,7 @@ static void bench_rows()
     us = measure(20, [&](int) { must(launch_place(0, &place), "place"); });
     printf("place 8192 rows %8.1f us %3.0f%%\n", us,
            100.0 * rows * (12288 + 10240 + 4096) / us / copy_rate);
-    struct choice choice = {
+    struct token_choice choice = {
         (uint64_t)pool, (uint64_t)pool + (2ull << 30), 0, 32, 128256, 0, 32};
     us = measure(20, [&](int) { must(launch_choose(0, &choice), "choose"); });
     printf("choose 32 rows  %8.1f us\n", us);

@@ -161,7 +161,7 @@ static void test_cache(const shape &s, enum dtype dtype, uint64_t splits)
     for (uint64_t i = 0; i < s.d / 2; i++)
         frequency[i] = (float)std::pow(10000.0, -2.0 * (double)i / (double)s.d);
     words<float> frequencies(frequency);
-    struct placement of = {};
+    struct token_placement of = {};
     of.bias.address = s.bias ? (uint64_t)bias.device : 0;
     of.frequencies = frequencies.address(), of.cache = cache.cache;
     struct paging paging = {cache.pages.address(),
@@ -283,13 +283,13 @@ static void test_choice(uint64_t rows, uint64_t vocabulary)
         logits.host[r * vocabulary + vocabulary / 3] =
             logits.host[r * vocabulary + vocabulary - 1] = 2;
     logits.upload();
-    struct choice of = {(uint64_t)logits.device,
-                        tokens.address(),
-                        state.address(),
-                        rows,
-                        vocabulary,
-                        1,
-                        rows + 2};
+    struct token_choice of = {(uint64_t)logits.device,
+                              tokens.address(),
+                              state.address(),
+                              rows,
+                              vocabulary,
+                              1,
+                              rows + 2};
     must(launch_choose(0, &of), "choose");
     must(launch_advance(0, state.address()), "advance");
     std::vector<uint32_t> got = tokens.read(3 * (rows + 2));

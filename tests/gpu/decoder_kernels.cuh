@@ -4,6 +4,8 @@
 #define HIGHWATER_TESTS_DECODER_KERNELS_CUH
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_cache.h"
+#include "kernels/cuda/attention_prompt.h"
 #include "kernels/cuda/decoder.cuh"
 
 #include <cstdio>

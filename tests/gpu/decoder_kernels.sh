@@ -4,7 +4,7 @@ set -eu
 command -v nvcc >/dev/null || exit 77
 ls /dev/nvidia[0-9]* >/dev/null 2>&1 || exit 77
 sources=
-for name in decoder_rows decoder_cache attention_prompt attention_cache attention_any; do
+for name in launch launch_decoder attention_prompt attention_cache; do
     nvcc -std=c++17 -arch=native -O3 -I"$HIGHWATER_SOURCE" -c -o $name.o \
         "$HIGHWATER_SOURCE/kernels/cuda/$name.cu" &
     sources="$sources $name.o"
@@ -13,13 +13,11 @@ for name in decoder_kernels decoder_bench; do
     nvcc -std=c++17 -arch=native -O3 -I"$HIGHWATER_SOURCE" -c -o $name.o \
         "$HIGHWATER_SOURCE/tests/gpu/$name.cu" &
 done
-nvcc -std=c++17 -arch=native -O3 -I"$HIGHWATER_SOURCE" -c -o fill.o \
-    "$HIGHWATER_SOURCE/kernels/cuda/fill.cu" &
 wait
 # shellcheck disable=SC2086
 nvcc -o decoder_kernels decoder_kernels.o $sources
 # shellcheck disable=SC2086
-nvcc -o decoder_bench decoder_bench.o fill.o $sources -lcublas
+nvcc -o decoder_bench decoder_bench.o $sources -lcublas
 
 for dtype in 0 1 2; do
     { ./decoder_kernels $dtype >log.$dtype 2>&1 && echo ok >done.$dtype; } &

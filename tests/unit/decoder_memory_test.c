@@ -1,8 +1,7 @@
 /* What the decoder says about memory, and what it refuses. */
 #include "tests/unit/decoder_bed.h"
 
-/* --- memory
- * ----------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------- */
 
 static uint64_t composition(const struct row *row, enum column first)
 {
@@ -162,8 +161,7 @@ static void a_whole_run_gives_the_same(void **state)
     }
 }
 
-/* --- refusals
- * --------------------------------------------------------------------------------- */
+/* --- refusals ----------------------------------------------------------------------------- */
 
 static const char one_head[] =
     "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 36, "

@@ -36,8 +36,7 @@ static double digest(const struct bed *bed, const char *phase)
     return row->cell[COLUMN_result_value].real;
 }
 
-/* --- the reference models
- * --------------------------------------------------------------------- */
+/* --- the reference models ----------------------------------------------------------------- */
 
 static double furthest(const struct json *got, const struct json *want, double *largest)
 {
@@ -105,8 +104,7 @@ static void reproduces_the_reference_models(void **state)
     }
 }
 
-/* --- the family
- * ------------------------------------------------------------------------------- */
+/* --- the family --------------------------------------------------------------------------- */
 
 /* [rows][context + generated] tokens, prompts random; writes the prompt file. */
 static uint32_t *write_prompt(const struct bed *bed, uint64_t rows, uint64_t context,
