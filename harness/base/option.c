@@ -280,7 +280,7 @@ static int check_not_yet(const struct option *option, const char *given,
         return 0;
     refuse(option, given, why);
     text_add(why, "is not yet possible");
-    if (option->not_yet[0] != '\0' && strcmp(option->not_yet, "not yet") != 0)
+    if (option->not_yet[0] != '\0')
         text_addf(why, ": %s", option->not_yet);
     if (option->fallback != NULL && option->fallback[0] != '\0')
         text_addf(why, " (only \"%s\")", option->fallback);

@@ -41,7 +41,7 @@ struct option {
     const char *const *choices; /* CHOICE, NAME: NULL-terminated */
     const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
     const char *help;           /* one line; begins with the argument's meaning */
-    const char *not_yet;        /* non-NULL: any value but `fallback` is refused: "not yet" */
+    const char *not_yet;        /* non-NULL: values but `fallback` are refused; "" or why */
 };
 
 /* Sets every option of the table to its fallback (a NULL fallback: zero, missing or NULL). */

@@ -173,7 +173,7 @@ static int say_until(struct sweep *sweep, struct text *why)
     int result = 0;
     if (until[0] != '\0') {
         uint64_t ahead =
-            strchr(until, ':') != NULL ? 0 : clock_realtime_ns() - sweep_now(sweep);
+            until_is_time_of_day(until) ? 0 : clock_realtime_ns() - sweep_now(sweep);
         until_add_moment(&moment, sweep->until_ns + ahead);
         result = sweep_tell(sweep, why, "until %s: no run is started after %s", until,
                             text_string(&moment));

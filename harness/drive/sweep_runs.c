@@ -1,6 +1,7 @@
 #include "harness/drive/sweep_runs.h"
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
+#include "harness/study/until.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -287,7 +288,7 @@ static enum sweep_outcome skip_one(struct sweep *sweep, const struct plan_run *r
 
 uint64_t sweep_now(const struct sweep *sweep)
 {
-    bool time_of_day = strchr(sweep->request->study->until, ':') != NULL;
+    bool time_of_day = until_is_time_of_day(sweep->request->study->until);
     return time_of_day ? clock_realtime_ns() : clock_monotonic_ns();
 }
 

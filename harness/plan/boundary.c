@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const boundary_end_names[] = {"confirmed", "undecided", "spent", "running"};
+
 /* Values are numbered from 0 to count - 1. Signed, because "none fits" is -1. */
 typedef int64_t number;
 

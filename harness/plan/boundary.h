@@ -72,6 +72,7 @@ enum boundary_end {
     BOUNDARY_SPENT,     /* the bound on runs was reached first */
     BOUNDARY_RUNNING,   /* or left, after runs that are made again, for who resumes it */
 };
+extern const char *const boundary_end_names[]; /* "confirmed", …; by enum boundary_end */
 struct boundary_answer {
     enum boundary_end end;
     struct reading fits;  /* the largest value that only fitted; missing: none that was run */

@@ -123,14 +123,17 @@ static const char *const basis_words[] = {
                    "(--capacity names one)",
 };
 
-static void add_rank_to(struct seat_group *group, uint64_t rank)
+/* "rank 0", "ranks 0, 2": of one group. */
+static char *name_ranks(const struct outlook *outlook, size_t group)
 {
-    const char *ranks = group->ranks;
-    bool first = text_starts_with(ranks, "rank ");
-    char *longer =
-        xasprintf("%s%s, %" PRIu64, first ? "ranks " : "", ranks + (first ? 5 : 0), rank);
-    free(group->ranks);
-    group->ranks = longer;
+    struct text ranks = TEXT_INIT;
+    size_t count = 0;
+    for (uint64_t rank = 0; rank < outlook->ranks; rank++)
+        if (outlook->group_of_rank[rank] == group)
+            text_addf(&ranks, "%s%" PRIu64, count++ > 0 ? ", " : "", rank);
+    char *named = xasprintf("rank%s %s", count == 1 ? "" : "s", text_string(&ranks));
+    text_release(&ranks);
+    return named;
 }
 
 static void add_seat(struct outlook *outlook, uint64_t rank, const struct seat *seat,
@@ -142,12 +145,10 @@ static void add_seat(struct outlook *outlook, uint64_t rank, const struct seat *
             !reading_same(group->seat.limit, seat->limit))
             continue;
         outlook->group_of_rank[rank] = i;
-        add_rank_to(group, rank);
         return;
     }
     outlook->group_of_rank[rank] = outlook->group_count;
     outlook->groups[outlook->group_count++] = (struct seat_group){
-        .ranks = xasprintf("rank %" PRIu64, rank),
         .seat = *seat,
         .capacity = basis == BASIS_CARD ? seat_usable(seat) : seat->capacity,
         .basis = basis_words[basis]};
@@ -162,6 +163,8 @@ static void group_seats(struct outlook *outlook, const struct placement *placeme
     outlook->group_of_rank = xcalloc(ranks, sizeof *outlook->group_of_rank);
     for (uint64_t rank = 0; rank < placement->ranks; rank++)
         add_seat(outlook, rank, &placement->seats[rank], basis);
+    for (size_t i = 0; i < outlook->group_count; i++)
+        outlook->groups[i].ranks = name_ranks(outlook, i);
 }
 
 /* A card that does not answer has no capacity; without a driver there is no card. */

@@ -200,6 +200,12 @@ uint64_t probes_left(const struct probes *probes)
     return probes->study->phases == PHASES_BOTH ? 2 * left : left;
 }
 
+const struct boundary_search *probes_search(const struct probes *probes, size_t boundary,
+                                            uint64_t rank)
+{
+    return search_of(probes, boundary, rank);
+}
+
 void probes_add_text(const struct probes *probes, struct text *out)
 {
     for (size_t b = 0; b < probes->study->boundary_count; b++)

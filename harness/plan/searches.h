@@ -42,6 +42,9 @@ bool probes_next(const struct probes *probes, const struct run_set *done,
                  struct plan_run *run) MUST_CHECK;
 /* How many runs are still to come, if nothing surprises. */
 uint64_t probes_left(const struct probes *probes);
+/* The search of boundary b of the study for a rank, or alone for a device, from 0. */
+const struct boundary_search *probes_search(const struct probes *probes, size_t boundary,
+                                            uint64_t rank);
 /* A line for each search: "boundary batch: fits 40 …", with several ranks each by name. */
 void probes_add_text(const struct probes *probes, struct text *out);
 

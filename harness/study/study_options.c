@@ -55,7 +55,7 @@ static const struct option identity_options[] = {
 
 static const struct option launch_options[] = {
     KEY(launcher, OPTION_CHOICE, CHOICES("mpirun", "srun"), .fallback = "mpirun",
-        .help = "what starts the ranks", .not_yet = "not yet"),
+        .help = "what starts the ranks", .not_yet = ""),
     KEY_AS("ranks", ranks_text, OPTION_TEXT, .fallback = "1",
            .help = "N or per-device: processes of a run, one per device"),
     KEY(placement, OPTION_CHOICE, CHOICES("together", "alone"), .fallback = "together",
@@ -63,7 +63,7 @@ static const struct option launch_options[] = {
     KEY(devices, OPTION_TEXT, .fallback = "all",
         .help = "all, or a list of physical indices and UUIDs"),
     KEY(hostfile, OPTION_TEXT, .fallback = "", .help = "PATH: hosts of the ranks",
-        .not_yet = "not yet"),
+        .not_yet = ""),
     KEY(allow_root, OPTION_FLAG, .fallback = "no", .help = "lets mpirun run as root"),
     KEY(on_rank_failure, OPTION_CHOICE, CHOICES("finish", "stop"), .fallback = "finish",
         .help = "what the other ranks do when one fails"),

@@ -53,6 +53,12 @@ static uint64_t next_clock_time(int hour, int minute, uint64_t now_ns)
     }
 }
 
+bool until_is_time_of_day(const char *until)
+{
+    int hour, minute;
+    return is_clock_time(until, &hour, &minute);
+}
+
 int until_moment(const char *until, uint64_t now_ns, uint64_t *moment_ns, struct text *why)
 {
     int hour, minute;

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+/* Does `until` name a time of day rather than a duration or nothing? */
+bool until_is_time_of_day(const char *until);
 /* "22:30", the next time after `now` that the local clock (TZ) shows it or jumps over it, or
  * "8h", that long after it; "" is never (UINT64_MAX). Nanoseconds, of real time for a time of
  * day, of the clock that `now` was read from for a duration. -1: neither. */

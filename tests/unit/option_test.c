@@ -85,7 +85,7 @@ static const struct option table[] = {
      .offset = AT(later_time),
      .fallback = "60s",
      .help = "time",
-     .not_yet = "not yet"},
+     .not_yet = ""},
     {.name = "later_flag",
      .type = OPTION_FLAG,
      .offset = AT(later_flag),
@@ -301,8 +301,9 @@ static void taken(void **state)
     assert_int_equal(option_take(homes, "--question=3", NULL), 0); /* the first home has it */
     assert_int_equal(first, 3);
     assert_string_equal(target.text, "why?");
-    assert_not_taken(homes, "--batch-row=7", "--batch-row: unknown option; did you mean "
-                                             "--batch_rows?");
+    assert_not_taken(homes, "--batch-row=7",
+                     "--batch-row: unknown option; did you mean "
+                     "--batch_rows?");
     assert_not_taken(homes, "--nothing-like-it=7", "--nothing-like-it: unknown option");
     assert_not_taken(homes, "--allow-root",
                      "--allow-root: not an option of the form --name=value");
@@ -355,6 +356,29 @@ static void help_of_keys(void **state)
     text_release(&out);
 }
 
+/* The reason is only shown, whatever it is. */
+static void reasons_of_not_yet(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"", "not yet", "soon"},
+                             *const said[] = {"is not yet possible (only \"no\")",
+                                              "is not yet possible: not yet (only \"no\")",
+                                              "is not yet possible: soon (only \"no\")"};
+    for (size_t i = 0; i < 3; i++) {
+        const struct option later[] = {{.name = "later",
+                                        .type = OPTION_FLAG,
+                                        .fallback = "no",
+                                        .help = "flag",
+                                        .not_yet = reasons[i]},
+                                       {.name = NULL}};
+        struct text why = TEXT_INIT;
+        bool flag = false;
+        assert_int_equal(option_set(later, &flag, "yes", &why), -1);
+        assert_non_null(strstr(text_string(&why), said[i]));
+        text_release(&why);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,7 +386,7 @@ int main(void)
         cmocka_unit_test(refusals),     cmocka_unit_test(reserved_for_later),
         cmocka_unit_test(names),        cmocka_unit_test(help),
         cmocka_unit_test(help_of_keys), cmocka_unit_test(words),
-        cmocka_unit_test(taken),
+        cmocka_unit_test(taken),        cmocka_unit_test(reasons_of_not_yet),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

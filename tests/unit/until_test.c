@@ -104,10 +104,15 @@ static void durations(void **state)
     assert_int_equal(moment, UINT64_MAX);
     assert_int_equal(until_moment("", 5, &moment, &why), 0);
     assert_int_equal(moment, UINT64_MAX);
-    static const char *const neither[] = {"24:00", "22:60", ":30", "22:3", "22:300", "2x:30",
-                                          "-1:30", "222:30", "22:30 ", "soon"};
-    for (size_t i = 0; i < sizeof neither / sizeof *neither; i++)
+    static const char *const neither[] = {"24:00", "22:60", ":30",    "22:3",   "22:300",
+                                          "2x:30", "-1:30", "222:30", "22:30 ", "soon"};
+    for (size_t i = 0; i < sizeof neither / sizeof *neither; i++) {
         assert_int_equal(until_moment(neither[i], 5, &moment, &why), -1);
+        assert_false(until_is_time_of_day(neither[i]));
+    }
+    assert_true(until_is_time_of_day("7:05"));
+    assert_false(until_is_time_of_day("8h"));
+    assert_false(until_is_time_of_day(""));
     text_release(&why);
 }
 
@@ -125,9 +130,9 @@ static void shown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ordinary_day), cmocka_unit_test(a_day_of_23_hours),
+        cmocka_unit_test(an_ordinary_day),   cmocka_unit_test(a_day_of_23_hours),
         cmocka_unit_test(a_day_of_25_hours), cmocka_unit_test(odd_zones),
-        cmocka_unit_test(durations), cmocka_unit_test(shown),
+        cmocka_unit_test(durations),         cmocka_unit_test(shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
