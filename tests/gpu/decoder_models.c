@@ -5,9 +5,9 @@
 #include "harness/base/json.h"
 #include "kernels/backends.h"
 #include "kernels/workloads/decoder.h"
-#include "tests/unit/model_family.h"
-#include "tests/unit/model_files.h"
-#include "tests/unit/model_forward.h"
+#include "tests/unit/kernels/model_family.h"
+#include "tests/unit/kernels/model_files.h"
+#include "tests/unit/kernels/model_forward.h"
 
 #include <unistd.h>
 
