@@ -29,9 +29,7 @@ static struct card_set *find_set(struct changes *changes, const struct run_line 
             strcmp(set->backend, line->backend) == 0)
             return set;
     }
-    changes->sets =
-        xrealloc(changes->sets, (changes->count + 1) * sizeof *changes->sets);
-    struct card_set *set = &changes->sets[changes->count++];
+    struct card_set *set = GROW(changes->sets, changes->count);
     *set = (struct card_set){.evidence = line->evidence,
                              .backend = line->backend,
                              .study = line->study,
@@ -44,9 +42,9 @@ static struct rank_card *find_card(struct card_set *set, struct reading rank)
     for (size_t i = 0; i < set->card_count; i++)
         if (reading_same(set->cards[i].rank, rank))
             return &set->cards[i];
-    set->cards = xrealloc(set->cards, (set->card_count + 1) * sizeof *set->cards);
-    set->cards[set->card_count] = (struct rank_card){.rank = rank};
-    return &set->cards[set->card_count++];
+    struct rank_card *card = GROW(set->cards, set->card_count);
+    *card = (struct rank_card){.rank = rank};
+    return card;
 }
 
 size_t changes_begin(struct changes *changes, const struct run_line *line)

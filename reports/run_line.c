@@ -164,11 +164,7 @@ static bool take_row(void *user, const struct row *row, uint64_t end_offset)
     struct run_line *line = find_line(lines, row);
     (void)end_offset;
     if (!line) {
-        if (lines->count == lines->room) {
-            lines->room = 2 * lines->room + 64;
-            lines->lines = xrealloc(lines->lines, lines->room * sizeof *lines->lines);
-        }
-        line = &lines->lines[lines->count++];
+        line = GROW(lines->lines, lines->count);
         line_open(line, row);
         line->attempt = lines->attempts;
         line->changes = changes_begin(&read->changes, line);

@@ -22,7 +22,7 @@ struct run_line {
 };
 struct run_lines {
     struct run_line *lines;
-    size_t count, room;
+    size_t count;
     size_t attempts; /* blocks of rows, one each time that a run was made */
     size_t replaced; /* lines of runs that were made again: the last attempt alone counts */
     struct text changes; /* of cards, a line each */

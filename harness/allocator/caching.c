@@ -202,7 +202,7 @@ static bool release_oversize(struct caching *c, const struct want *want)
 static void release_pool(struct caching *c, struct pool *pool)
 {
     struct piece **collected = NULL;
-    size_t count = 0, capacity = 0;
+    size_t count = 0;
     for (struct shelf *shelf = pool->shelves; shelf; shelf = shelf->next) {
         struct piece *next;
         for (struct piece *p = piece_bins_first(&shelf->free); p; p = next) {
@@ -210,11 +210,7 @@ static void release_pool(struct caching *c, struct pool *pool)
             if (!c->expandable && !piece_is_split(p)) {
                 release_segment(c, p);
             } else if (c->expandable) {
-                if (count == capacity) {
-                    capacity = capacity ? 2 * capacity : 64;
-                    collected = xrealloc(collected, capacity * sizeof(struct piece *));
-                }
-                collected[count++] = p;
+                *GROW(collected, count) = p;
             }
         }
     }

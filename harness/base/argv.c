@@ -5,9 +5,9 @@
 
 static void add_owned(struct words *words, char *word)
 {
-    words->word = xrealloc(words->word, (words->count + 2) * sizeof *words->word);
-    words->word[words->count++] = word;
-    words->word[words->count] = NULL;
+    *GROW(words->word, words->count) = word;
+    *GROW(words->word, words->count) = NULL;
+    words->count--;
 }
 
 void words_add(struct words *words, const char *word)

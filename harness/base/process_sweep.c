@@ -19,7 +19,7 @@
 
 struct pids {
     pid_t *pid;
-    size_t count, room;
+    size_t count;
 };
 
 void process_become_reaper(void)
@@ -29,11 +29,7 @@ void process_become_reaper(void)
 
 static void add_pid(struct pids *pids, pid_t pid)
 {
-    if (pids->count == pids->room) {
-        pids->room = pids->room == 0 ? 64 : pids->room * 2;
-        pids->pid = xrealloc(pids->pid, pids->room * sizeof *pids->pid);
-    }
-    pids->pid[pids->count++] = pid;
+    *GROW(pids->pid, pids->count) = pid;
 }
 
 static bool has_pid(const struct pids *pids, pid_t pid)

@@ -29,6 +29,15 @@ void *xrealloc(void *pointer, size_t bytes)
     return moved;
 }
 
+void *xgrow(void *array, size_t count, size_t size)
+{
+    const size_t least = 8;
+    bool full = count == 0 || (count >= least && (count & (count - 1)) == 0);
+    if (count > SIZE_MAX / 2 / size)
+        xmalloc_failed();
+    return full ? xrealloc(array, (count == 0 ? least : 2 * count) * size) : array;
+}
+
 void *xmalloc(size_t bytes)
 {
     return xrealloc(NULL, bytes);

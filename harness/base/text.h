@@ -79,6 +79,14 @@ _Noreturn void xmalloc_failed(void);
 void *xmalloc(size_t bytes) MUST_CHECK;
 void *xcalloc(size_t count, size_t bytes) MUST_CHECK;
 void *xrealloc(void *pointer, size_t bytes) MUST_CHECK;
+/* Room for an element behind `count` others of `size` bytes: the array, which may have moved.
+ * The room follows from the count (the next power of two), so none is kept beside it, and an
+ * array that grows here grows nowhere else. It may lose elements at its end. */
+void *xgrow(void *array, size_t count, size_t size) MUST_CHECK;
+/* One more element: its address; nothing is in it yet. Both are evaluated more than once, and
+ * what is put there looks at neither: `*GROW(list->values, list->count) = value;` */
+#define GROW(array, count)                                                                     \
+    ((array) = xgrow((array), (count), sizeof *(array)), &(array)[(count)++])
 char *xstrdup(const char *string) MUST_CHECK;
 char *xstrndup(const char *string, size_t length) MUST_CHECK;
 char *xasprintf(const char *format, ...) PRINTF_LIKE(1, 2) MUST_CHECK;

@@ -53,8 +53,6 @@ struct parsing {
     const struct command *command;
     struct command_call *call;
     struct everywhere everywhere;
-    struct given *given;
-    size_t room;
 };
 
 static size_t own_parts(const struct command *command)
@@ -175,12 +173,7 @@ static int take_option(struct parsing *parsing, const struct option *option, voi
     if (outcome != 0)
         log_error("%s: %s", parsing->command->name, text_string(&why));
     text_release(&why);
-    if (call->given_count == parsing->room) {
-        parsing->room = 2 * parsing->room + 8;
-        parsing->given = xrealloc(parsing->given, parsing->room * sizeof *parsing->given);
-        call->given = parsing->given;
-    }
-    parsing->given[call->given_count++] = (struct given){.option = option, .value = value};
+    *GROW(call->given, call->given_count) = (struct given){.option = option, .value = value};
     return outcome;
 }
 
@@ -347,7 +340,7 @@ int command_run(const struct command *command, int argc, char **argv)
     each_target(&parsing, option_release);
     text_release(&call.out);
     text_release(&line);
-    free(parsing.given);
+    free(call.given);
     free(call.operands);
     free(call.options);
     return code;

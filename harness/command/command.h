@@ -30,7 +30,7 @@ struct command_call {
     void *options;         /* command->options_size bytes, filled by its parts */
     const char **operands; /* what is not an option */
     size_t operand_count;
-    const struct given *given; /* every option that was given, in order */
+    struct given *given; /* every option that was given, in order */
     size_t given_count;
     const char *command_line; /* quoted for a shell */
     struct text out;          /* the result: standard output, or the file of --output */

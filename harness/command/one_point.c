@@ -82,11 +82,9 @@ struct overrides {
 
 static void add_override(struct overrides *overrides, char *item, char *typed)
 {
-    size_t room = (overrides->count + 1) * sizeof *overrides->items;
-    overrides->items = xrealloc(overrides->items, room);
-    overrides->typed = xrealloc(overrides->typed, room);
-    overrides->items[overrides->count] = item;
-    overrides->typed[overrides->count++] = typed;
+    overrides->typed = xgrow(overrides->typed, overrides->count, sizeof *overrides->typed);
+    overrides->typed[overrides->count] = typed;
+    *GROW(overrides->items, overrides->count) = item;
 }
 
 static void override_as(struct overrides *overrides, const char *section, const char *key,

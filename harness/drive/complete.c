@@ -125,9 +125,9 @@ static void add_prediction(const struct row *predicted, struct row *row)
 
 static struct row *push(struct run_rows *rows)
 {
-    rows->rows = xrealloc(rows->rows, (rows->count + 1) * sizeof *rows->rows);
-    rows->rows[rows->count] = (struct row)ROW_INIT;
-    return &rows->rows[rows->count++];
+    struct row *row = GROW(rows->rows, rows->count);
+    *row = (struct row)ROW_INIT;
+    return row;
 }
 
 /* Phases of another plan, told twice or in another order prove nothing about this one. */

@@ -291,7 +291,7 @@ static int header_length(const struct safetensors_file *file, uint64_t *out, str
 /* Opens, checks and appends a file and its tensors, unsorted. */
 static int append_file(const char *path, struct safetensors *set, struct text *why)
 {
-    set->files = xrealloc(set->files, (set->file_count + 1) * sizeof(*set->files));
+    set->files = xgrow(set->files, set->file_count, sizeof *set->files);
     struct safetensors_file *file = &set->files[set->file_count];
     uint64_t length;
     if (open_path(path, file, why) != 0)
@@ -507,10 +507,7 @@ static int collect_shards(struct gathering *gathering, const char *index, struct
             text_addf(why, "%s: more than %d shards", index, SHARD_LIMIT);
             return -1;
         }
-        size_t count = gathering->shard_count + 1;
-        gathering->shards = xrealloc(gathering->shards, count * sizeof(*gathering->shards));
-        gathering->shards[gathering->shard_count] = xstrdup(name);
-        gathering->shard_count = count;
+        *GROW(gathering->shards, gathering->shard_count) = xstrdup(name);
     }
     return 0;
 }

@@ -60,8 +60,7 @@ static bool holds(const struct choice *choice, size_t at)
 
 static void add(struct choice *choice, size_t at)
 {
-    choice->at = xrealloc(choice->at, (choice->count + 1) * sizeof *choice->at);
-    choice->at[choice->count++] = at;
+    *GROW(choice->at, choice->count) = at;
 }
 
 /* The next word of a list, without the blanks around it; false after the last. */

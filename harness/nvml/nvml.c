@@ -145,8 +145,7 @@ static int describe(struct nvml *nvml, void *handle, struct nvml_device *device,
 
 static void append(struct nvml_device **devices, size_t *count, const struct nvml_device *one)
 {
-    *devices = xrealloc(*devices, (*count + 1) * sizeof **devices);
-    (*devices)[(*count)++] = *one;
+    *GROW(*devices, *count) = *one;
 }
 
 static void append_instances(struct nvml *nvml, struct nvml_device **devices, size_t *count)

@@ -22,8 +22,7 @@ static struct phase_samples *entry_for(struct sampler *sampler, const struct liv
             reading_same(newest->repeat, state->repeat))
             return newest;
     }
-    sampler->phases = xrealloc(sampler->phases, (sampler->count + 1) * sizeof *sampler->phases);
-    struct phase_samples *opened = &sampler->phases[sampler->count++];
+    struct phase_samples *opened = GROW(sampler->phases, sampler->count);
     *opened = (struct phase_samples){.repeat = state->repeat};
     memcpy(opened->phase, state->phase, sizeof opened->phase);
     memcpy(opened->pass, state->pass, sizeof opened->pass);

@@ -203,7 +203,7 @@ static struct boundary_seen *seen_at(struct boundary_search *search, uint64_t va
         place++;
     if (place < search->seen_count && search->seen[place].value == value)
         return &search->seen[place];
-    search->seen = xrealloc(search->seen, (search->seen_count + 1) * sizeof *search->seen);
+    search->seen = xgrow(search->seen, search->seen_count, sizeof *search->seen);
     memmove(search->seen + place + 1, search->seen + place,
             (search->seen_count - place) * sizeof *search->seen);
     search->seen_count++;

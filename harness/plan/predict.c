@@ -10,16 +10,12 @@
 
 struct collector {
     struct row *rows;
-    size_t count, room;
+    size_t count;
 };
 
 static struct row *add_row(struct collector *collector)
 {
-    if (collector->count == collector->room) {
-        collector->room = collector->room ? collector->room * 2 : 16;
-        collector->rows = xrealloc(collector->rows, collector->room * sizeof *collector->rows);
-    }
-    struct row *row = &collector->rows[collector->count++];
+    struct row *row = GROW(collector->rows, collector->count);
     memset(row, 0, sizeof *row);
     return row;
 }
@@ -79,7 +75,7 @@ static void add_not_reached(const struct study *study, const struct point *point
                             struct collector *collector)
 {
     static const enum column kept[] = {COLUMN_phase, COLUMN_pass};
-    struct collector all = {NULL, 0, 0};
+    struct collector all = {.rows = NULL};
     struct point small = smallest(study, point);
     run_simulated(study, &small, phases, &(struct seat){.overhead = 0}, &all);
     for (size_t i = collector->count; i < all.count; i++) {
@@ -108,7 +104,7 @@ static void forget_device(struct collector *collector)
 int plan_predict(const struct study *study, const struct point *point, int phases,
                  const struct seat *seat, struct prediction *prediction, struct text *why)
 {
-    struct collector collector = {NULL, 0, 0};
+    struct collector collector = {.rows = NULL};
     struct prediction result = {.failed_phase = TEXT_INIT};
     enum status status = run_simulated(study, point, phases, seat, &collector);
     const struct row *last = collector.count ? &collector.rows[collector.count - 1] : NULL;

@@ -13,7 +13,6 @@
 
 struct phases_reader {
     struct phase_record *record;
-    size_t room;
     bool open; /* the last row's phase was begun, and neither ended nor failed */
 };
 
@@ -24,13 +23,9 @@ static struct row *last_row(const struct phases_reader *reader)
 
 static struct row *push_row(struct phases_reader *reader)
 {
-    struct phase_record *record = reader->record;
-    if (record->count == reader->room) {
-        reader->room = reader->room == 0 ? 16 : reader->room * 2;
-        record->rows = xrealloc(record->rows, reader->room * sizeof *record->rows);
-    }
-    record->rows[record->count] = (struct row)ROW_INIT;
-    return &record->rows[record->count++];
+    struct row *row = GROW(reader->record->rows, reader->record->count);
+    *row = (struct row)ROW_INIT;
+    return row;
 }
 
 /* Cells of the newer line replace those of the row; what it leaves out stays. */

@@ -34,8 +34,7 @@ static const struct option rank_options[] = {
 
 static int add_seat(const char *word, struct rank_setting *setting, struct text *why)
 {
-    size_t room = (size_t)setting->ranks + 1;
-    setting->seats = xrealloc(setting->seats, room * sizeof *setting->seats);
+    setting->seats = xgrow(setting->seats, (size_t)setting->ranks, sizeof *setting->seats);
     if (seat_parse(word, &setting->seats[setting->ranks], why) != 0)
         return -1;
     setting->ranks++;

@@ -89,9 +89,9 @@ static void on_line(void *user, const char *verb, const struct row *row)
         shard->begun = shard->begun || strcmp(verb, "begin") == 0;
         row_copy(&shard->about, row);
     } else if (strcmp(verb, "row") == 0) {
-        shard->rows = xrealloc(shard->rows, (shard->count + 1) * sizeof *shard->rows);
-        shard->rows[shard->count] = (struct row)ROW_INIT;
-        row_copy(&shard->rows[shard->count++], row);
+        struct row *copy = GROW(shard->rows, shard->count);
+        *copy = (struct row)ROW_INIT;
+        row_copy(copy, row);
         shard->closed += row_is_closing(row);
     } else if (strcmp(verb, "complete") == 0) {
         shard->complete = shard->closed == 1 && rows_have_status(shard) &&

@@ -25,10 +25,7 @@ static size_t find_place(const struct run_set *set, const char *name)
 /* Twice as many places as runs, at least. */
 static void grow(struct run_set *set)
 {
-    if (set->count == set->room) {
-        set->room = set->room == 0 ? 64 : set->room * 2;
-        set->runs = xrealloc(set->runs, set->room * sizeof *set->runs);
-    }
+    set->runs = xgrow(set->runs, set->count, sizeof *set->runs);
     if (set->index_room > set->count * 2)
         return;
     set->index_room = set->index_room == 0 ? 256 : set->index_room * 2;

@@ -15,7 +15,7 @@ struct run_record {
 struct run_set {
     struct text names;       /* one behind the other, each with its NUL */
     struct run_record *runs; /* in the order of the table */
-    size_t count, room;
+    size_t count;
     uint32_t *index; /* open addressing: place in runs + 1, 0 free */
     size_t index_room;
     uint64_t last_order; /* the largest launch sequence of all runs, 0: none says */

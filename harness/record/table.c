@@ -324,7 +324,7 @@ struct record_parser {
     struct csv_parser csv;
     struct text bytes; /* fields one behind the other, each with a NUL */
     size_t *starts;
-    size_t count, room;
+    size_t count;
     int (*each)(void *user, char **fields, size_t count, uint64_t line);
     void *user;
     uint64_t line; /* where the record began */
@@ -334,11 +334,7 @@ struct record_parser {
 static void on_any_field(void *bytes, size_t length, void *user)
 {
     struct record_parser *parser = user;
-    if (parser->count == parser->room) {
-        parser->room = parser->room == 0 ? 32 : parser->room * 2;
-        parser->starts = xrealloc(parser->starts, parser->room * sizeof *parser->starts);
-    }
-    parser->starts[parser->count++] = parser->bytes.length;
+    *GROW(parser->starts, parser->count) = parser->bytes.length;
     parser->nul |= length > 0 && memchr(bytes, '\0', length) != NULL;
     text_add_bytes(&parser->bytes, bytes, length);
     text_add_char(&parser->bytes, '\0');

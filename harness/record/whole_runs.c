@@ -10,7 +10,6 @@ struct scan {
     const struct run_listener *listener;
     struct row *closing; /* of the run being read, when there is a listener */
     uint64_t *closers;   /* the ranks whose closing rows were read; `closed` in both */
-    uint64_t room;
     struct text run; /* the one whose rows are being read, "" before the first */
     uint64_t closed, ranks, order;
     uint32_t statuses;
@@ -40,11 +39,8 @@ static void scan_release(struct scan *scan)
 
 static void keep_closing(struct scan *scan, const struct row *row, uint64_t rank)
 {
-    if (scan->closed == scan->room) {
-        scan->room = scan->room * 2 + 1;
-        scan->closing = xrealloc(scan->closing, scan->room * sizeof *scan->closing);
-        scan->closers = xrealloc(scan->closers, scan->room * sizeof *scan->closers);
-    }
+    scan->closing = xgrow(scan->closing, scan->closed, sizeof *scan->closing);
+    scan->closers = xgrow(scan->closers, scan->closed, sizeof *scan->closers);
     scan->closers[scan->closed] = rank;
     if (scan->listener != NULL) {
         scan->closing[scan->closed] = (struct row)ROW_INIT;

@@ -55,8 +55,7 @@ static void take_input(const struct document_section *section, const char *name,
     const struct study_scope scopes[] = {{point_options, &input.point}, {NULL, NULL}};
     study_take_section(section, section->name, scopes, complaints);
     study_check_dimensions(section, study, complaints);
-    study->inputs = xrealloc(study->inputs, (study->input_count + 1) * sizeof input);
-    study->inputs[study->input_count++] = input;
+    *GROW(study->inputs, study->input_count) = input;
 }
 
 static void take_sweep(const struct document_section *section, const char *argument,
@@ -77,8 +76,7 @@ static void take_sweep(const struct document_section *section, const char *argum
                      key_subject(section, section_find(section, "values")), "values: %s%s",
                      text_string(&why), study_comment_hint(text.values));
         } else {
-            study->sweeps = xrealloc(study->sweeps, (study->sweep_count + 1) * sizeof sweep);
-            study->sweeps[study->sweep_count++] = sweep;
+            *GROW(study->sweeps, study->sweep_count) = sweep;
         }
     }
     text_release(&why);
@@ -101,9 +99,7 @@ static void take_boundary(const struct document_section *section, const char *ar
                  key_subject(section, section_find(section, "to")),
                  "to: %llu is below from (%llu)", (unsigned long long)boundary.to,
                  (unsigned long long)boundary.from);
-    study->boundaries =
-        xrealloc(study->boundaries, (study->boundary_count + 1) * sizeof boundary);
-    study->boundaries[study->boundary_count++] = boundary;
+    *GROW(study->boundaries, study->boundary_count) = boundary;
 }
 
 static const struct study_kind *find_kind(const char *name)

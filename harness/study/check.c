@@ -134,9 +134,7 @@ static bool take_capacity(struct check *check, const char *item)
                                                               : "a device of 0 bytes");
     bool good = why.length == 0;
     if (good) {
-        study->capacity =
-            xrealloc(study->capacity, (study->capacities + 1) * sizeof *study->capacity);
-        study->capacity[study->capacities++] = bytes;
+        *GROW(study->capacity, study->capacities) = bytes;
         text_addf(&check->list, "%s%llu", check->items++ ? "," : "", (unsigned long long)bytes);
     } else {
         complain(check->complaints, COMPLAINT_VALUE, about(check, "device", "capacity"),

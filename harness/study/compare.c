@@ -21,8 +21,7 @@ static void add_key(void *user, const char *section, const struct option *option
     struct keys *keys = user;
     struct text value = TEXT_INIT;
     option_format(option, target, &value);
-    keys->list = xrealloc(keys->list, (keys->count + 1) * sizeof *keys->list);
-    keys->list[keys->count++] =
+    *GROW(keys->list, keys->count) =
         (struct key){section, option->name, xstrdup(text_string(&value))};
     text_release(&value);
 }

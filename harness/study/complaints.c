@@ -17,15 +17,10 @@ static void add(struct complaints *complaints, struct complaint complaint, const
         free(complaint.key);
         return;
     }
-    if (complaints->count == complaints->room) {
-        complaints->room = complaints->room ? complaints->room * 2 : 16;
-        complaints->list =
-            xrealloc(complaints->list, complaints->room * sizeof *complaints->list);
-    }
     struct text reason = TEXT_INIT;
     text_addv(&reason, format, arguments);
     complaint.reason = text_detach(&reason);
-    complaints->list[complaints->count++] = complaint;
+    *GROW(complaints->list, complaints->count) = complaint;
 }
 
 void complain(struct complaints *complaints, enum complaint_kind kind, struct subject about,
@@ -127,5 +122,5 @@ void complaints_release(struct complaints *complaints)
         free(complaints->list[i].reason);
     }
     free(complaints->list);
-    *complaints = (struct complaints){NULL, 0, 0, 0};
+    *complaints = (struct complaints){.list = NULL};
 }

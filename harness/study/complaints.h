@@ -39,7 +39,7 @@ struct complaint {
 };
 struct complaints {
     struct complaint *list;
-    size_t count, room;
+    size_t count;
     size_t dropped; /* beyond COMPLAINTS_LIMIT */
 };
 #define COMPLAINTS_LIMIT ((size_t)1000)

@@ -14,11 +14,11 @@ struct document_section {
     bool duplicate; /* of an earlier one: not read */
     bool malformed; /* has a malformed line: keys may be missing because of it */
     struct document_key *keys;
-    size_t count, room;
+    size_t count;
 };
 struct document {
     struct document_section *sections; /* in file order */
-    size_t count, room;
+    size_t count;
     bool malformed; /* a section may be missing because of a malformed line */
 };
 

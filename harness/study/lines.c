@@ -176,7 +176,6 @@ static void scan_line(const char *base, size_t start, size_t length, struct line
 void lines_scan(const struct text *bytes, struct lines *lines)
 {
     *lines = (struct lines){NULL, 0};
-    size_t room = 0;
     for (size_t start = 0; start < bytes->length;) {
         const char *at = bytes->data + start;
         const char *newline = memchr(at, '\n', bytes->length - start);
@@ -184,11 +183,7 @@ void lines_scan(const struct text *bytes, struct lines *lines)
         size_t next = start + length + 1;
         if (length > 0 && at[length - 1] == '\r')
             length--;
-        if (lines->count == room) {
-            room = room ? room * 2 : 64;
-            lines->line = xrealloc(lines->line, room * sizeof *lines->line);
-        }
-        scan_line(bytes->data, start, length, &lines->line[lines->count++]);
+        scan_line(bytes->data, start, length, GROW(lines->line, lines->count));
         start = next;
     }
 }

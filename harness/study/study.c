@@ -26,12 +26,7 @@ struct walk {
 
 static void begin_section(struct document *document, const char *name, size_t line)
 {
-    if (document->count == document->room) {
-        document->room = document->room ? document->room * 2 : 16;
-        document->sections =
-            xrealloc(document->sections, document->room * sizeof *document->sections);
-    }
-    document->sections[document->count++] =
+    *GROW(document->sections, document->count) =
         (struct document_section){.name = xstrdup(name), .line = line};
 }
 
@@ -104,11 +99,7 @@ static int take_key(void *user, const char *section, const char *name, const cha
     (void)cut_value;
     if (strcmp(section, open->name) != 0 || strcmp(name, line->text) != 0)
         return 0;
-    if (open->count == open->room) {
-        open->room = open->room ? open->room * 2 : 8;
-        open->keys = xrealloc(open->keys, open->room * sizeof *open->keys);
-    }
-    open->keys[open->count++] = (struct document_key){
+    *GROW(open->keys, open->count) = (struct document_key){
         .name = xstrdup(name),
         .value = xstrndup(walk->bytes->data + line->value_start, line->value_length),
         .line = walk->next};
@@ -140,7 +131,7 @@ static int parse(const char *name, const struct text *bytes, const char *const *
                   bytes->length, STUDY_FILE_LIMIT);
         return -1;
     }
-    struct complaints complaints = {NULL, 0, 0, 0};
+    struct complaints complaints = {.list = NULL};
     struct frozen frozen;
     struct document document;
     struct study result;

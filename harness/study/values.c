@@ -8,7 +8,7 @@
 struct list {
     uint64_t minimum, maximum;
     uint64_t *values;
-    size_t count, room;
+    size_t count;
 };
 
 static int refuse(struct text *why, const char *item, const char *reason)
@@ -25,11 +25,7 @@ static int append(struct list *list, uint64_t value, struct text *why)
         text_addf(why, "more than %zu values", STUDY_VALUES_LIMIT);
         return -1;
     }
-    if (list->count == list->room) {
-        list->room = list->room ? list->room * 2 : 16;
-        list->values = xrealloc(list->values, list->room * sizeof *list->values);
-    }
-    list->values[list->count++] = value;
+    *GROW(list->values, list->count) = value;
     return 0;
 }
 

@@ -53,11 +53,7 @@ bool idmap_add(struct idmap *map, uint64_t id, uint32_t *slot)
 
 static void remember_slot(struct idmap *map, uint32_t slot)
 {
-    if (map->unused_count == map->unused_capacity) {
-        map->unused_capacity = map->unused_capacity ? 2 * map->unused_capacity : 64;
-        map->unused = xrealloc(map->unused, map->unused_capacity * sizeof(*map->unused));
-    }
-    map->unused[map->unused_count++] = slot;
+    *GROW(map->unused, map->unused_count) = slot;
 }
 
 bool idmap_remove(struct idmap *map, uint64_t id, uint32_t *slot)

@@ -10,7 +10,7 @@ struct idmap {
     struct idmap_entry *entries; /* open addressing, a power of two, at most half full */
     size_t capacity, count;
     uint32_t *unused; /* slots given back */
-    size_t unused_count, unused_capacity;
+    size_t unused_count;
     uint32_t slots; /* most that were live at once */
 };
 /* A zeroed map is ready. false: the id is live already. */

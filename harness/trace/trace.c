@@ -20,7 +20,6 @@ static const char *const segment_header[] = {"after_trace_line", "action", "byte
 struct trace_reader {
     struct trace trace;
     struct segment_records segments;
-    size_t capacity;
     struct idmap ids;
     size_t fields; /* 0: the header is still to come */
     bool in_phase;
@@ -66,11 +65,7 @@ static int read_size(struct trace_reader *reader, const char *value, uint64_t *o
 static struct trace_event *add_event(struct trace_reader *reader, enum trace_op op)
 {
     struct trace *trace = &reader->trace;
-    if (trace->count == reader->capacity) {
-        reader->capacity = reader->capacity ? 2 * reader->capacity : 1024;
-        trace->events = xrealloc(trace->events, reader->capacity * sizeof(*trace->events));
-    }
-    struct trace_event *event = &trace->events[trace->count++];
+    struct trace_event *event = GROW(trace->events, trace->count);
     *event = (struct trace_event){.op = (uint8_t)op};
     return event;
 }
@@ -129,9 +124,8 @@ static int read_begin(struct trace_reader *reader, char **fields)
     if (!fields[ID][0])
         return refuse(reader, "a phase needs a name", NULL);
     reader->in_phase = true;
-    trace->names = xrealloc(trace->names, (trace->name_count + 1) * sizeof(*trace->names));
-    trace->names[trace->name_count] = xstrdup(fields[ID]);
-    add_event(reader, TRACE_BEGIN)->slot = (uint32_t)trace->name_count++;
+    add_event(reader, TRACE_BEGIN)->slot = (uint32_t)trace->name_count;
+    *GROW(trace->names, trace->name_count) = xstrdup(fields[ID]);
     return 0;
 }
 
@@ -217,12 +211,7 @@ static int read_segment_record(void *user, char **fields, size_t count, uint64_t
     record.event.action = (enum segment_action)action;
     if (segments->count && record.after < segments->records[segments->count - 1].after)
         return refuse(reader, "after_trace_line goes back to", fields[AFTER]);
-    if (segments->count == reader->capacity) {
-        reader->capacity = reader->capacity ? 2 * reader->capacity : 256;
-        segments->records =
-            xrealloc(segments->records, reader->capacity * sizeof(*segments->records));
-    }
-    segments->records[segments->count++] = record;
+    *GROW(segments->records, segments->count) = record;
     return 0;
 }
 

@@ -107,11 +107,7 @@ static int size_of(const struct shape *shape, enum dtype dtype, uint64_t *count,
 
 static void keep(struct session *session, struct tensor *tensor)
 {
-    if (session->live_count == session->live_room) {
-        session->live_room = 2 * session->live_room + 16;
-        session->live = xrealloc(session->live, session->live_room * sizeof(struct tensor *));
-    }
-    session->live[session->live_count++] = tensor;
+    *GROW(session->live, session->live_count) = tensor;
 }
 
 struct tensor *session_tensor(struct session *session, const char *name, enum tag tag,

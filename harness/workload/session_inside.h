@@ -39,7 +39,7 @@ struct session {
     char *warning; /* owned; in all rows from then on */
 
     struct tensor **live; /* in the order in which they were taken */
-    size_t live_count, live_room;
+    size_t live_count;
     struct tensor nothing; /* stands for every tensor after a failure */
 };
 

@@ -14,7 +14,7 @@
 static void fields_not_words(void **state)
 {
     (void)state;
-    struct complaints complaints = {NULL, 0, 0, 0};
+    struct complaints complaints = {.list = NULL};
     struct text out = TEXT_INIT;
     complain(&complaints, COMPLAINT_TOGETHER, (struct subject){"device", "capacity", 4},
              "[point]: batch: %s", "point");
@@ -77,7 +77,7 @@ static void options_by_key(void **state)
     const struct workload workload = {
         .name = "odd", .check_options = refuse_options, .check = refuse_point};
     struct study study = {.setting.workload = &workload, .trials = 1, .until = (char[]){""}};
-    struct complaints complaints = {NULL, 0, 0, 0};
+    struct complaints complaints = {.list = NULL};
     struct document document;
     read_document("[input one]\n[odd]\nfirst = 1\nsecond = 2\n", &document, &complaints);
     study_check_points(&document, &study, &complaints);
@@ -103,7 +103,7 @@ static void points_by_section(void **state)
                           .until = (char[]){""},
                           .inputs = inputs,
                           .input_count = 2};
-    struct complaints complaints = {NULL, 0, 0, 0};
+    struct complaints complaints = {.list = NULL};
     struct document document;
     read_document("[input one]\nbatch = 9\n[input odd]\nbatch = 9\n", &document, &complaints);
     complain(&complaints, COMPLAINT_VALUE, (struct subject){"input odd", "batch", 2}, "no");
