@@ -13,9 +13,4 @@ struct plan_view {
 void plan_view_text(const struct plan_view *view, struct text *out);
 void plan_view_json(const struct plan_view *view, struct text *out);
 
-/* Is there a card whose capacity is known? */
-bool plan_view_is_judged(const struct plan_view *view);
-/* Points that do not fit on every card whose capacity is known. */
-size_t plan_view_misfits(const struct plan_view *view);
-
 #endif
