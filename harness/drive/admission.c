@@ -10,7 +10,7 @@
 #define ATTEMPTS 3          /* for a card to answer, */
 #define PAUSE_NS 300000000u /* with this between them */
 
-/* --- what the workload program can do ----------------------------------------------------- */
+/* --- what the workload program can do --- */
 
 static bool lists(const struct json *names, const char *name)
 {
@@ -63,7 +63,7 @@ static int ask_workload(const char *uuid, struct reading *context, struct text *
     return result;
 }
 
-/* --- cards ----------------------------------------------------------------------------- */
+/* --- cards --- */
 
 static bool seen_before(const struct placement *placement, size_t rank)
 {
@@ -173,7 +173,7 @@ enum admission admission_open(struct placement *placement, const struct study *s
     return admission;
 }
 
-/* --- between two runs ------------------------------------------------------------------- */
+/* --- between two runs --- */
 
 static int check_once(const struct placement *placement, struct text *why)
 {

@@ -19,8 +19,7 @@
 #define ORPHANS_NS (3 * SECOND_NS / 2)  /* ranks that lost their launcher end by themselves */
 #define SWEEP_NS (2 * SECOND_NS)
 
-/* --- refusals --------------------------------------------------------------------------------
- */
+/* --- refusals --- */
 
 static bool is_one(const char *variable)
 {
@@ -85,8 +84,7 @@ void launcher_close(struct launcher *launcher)
     *launcher = (struct launcher){.rank_program = NULL};
 }
 
-/* --- the command line ------------------------------------------------------------------------
- */
+/* --- the command line --- */
 
 /* A topology that is told need not be discovered, and an empty folder holds no plugins: both
  * open displays and GPU drivers, are most of mpirun's time, and would map a driver into our
@@ -141,8 +139,7 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
     words_append(words, launch->rank_words);
 }
 
-/* --- one run
- * ---------------------------------------------------------------------------------- */
+/* --- one run --- */
 
 /* Not synced: it is of use while the machine is up. */
 static int write_plain(const char *path, const struct text *bytes, struct text *why)

@@ -107,8 +107,7 @@ void nvml_close(struct nvml *nvml)
     free(nvml);
 }
 
-/* --- which devices -------------------------------------------------------------------------
- */
+/* --- which devices --- */
 
 static int describe(struct nvml *nvml, void *handle, struct nvml_device *device,
                     struct text *why)
@@ -218,8 +217,7 @@ int nvml_by_uuid(struct nvml *nvml, const char *uuid, struct nvml_device *device
     return describe(nvml, handle, device, why);
 }
 
-/* --- what a device says ---------------------------------------------------------------------
- */
+/* --- what a device says --- */
 
 static bool is_gone(int code)
 {

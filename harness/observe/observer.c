@@ -13,8 +13,7 @@
 #define RETURN_NS 1000000000u   /* for a card to have a dead child's memory back */
 #define GRACE_NS 2000000000u    /* for a child whose peer has failed to end by itself */
 
-/* --- before the child -----------------------------------------------------------------------
- */
+/* --- before the child --- */
 
 int observer_start(struct observer *observer, struct text *why)
 {
@@ -65,8 +64,7 @@ int observer_prepare(struct observer *observer, struct text *why)
     return observer->state == CARD_INTERRUPTED ? 1 : 0;
 }
 
-/* --- the child ------------------------------------------------------------------------------
- */
+/* --- the child --- */
 
 static void add_words_of_rank(const struct observer *observer, struct words *words)
 {
@@ -169,8 +167,7 @@ static enum ended_by watch_child(struct observer *observer, const struct child *
     return by;
 }
 
-/* --- from its start to its shard ------------------------------------------------------------
- */
+/* --- from its start to its shard --- */
 
 static int run_child(struct observer *observer, struct child *child, struct text *why)
 {

@@ -82,7 +82,6 @@ static int meet(const struct watch *watch)
     }
 }
 
-/* From MPI_Init to MPI_Finalize. */
 /* --- coupled programs: the first failure is told to all --- */
 
 #define TAG_FAILED 1
@@ -113,6 +112,9 @@ static bool was_told(void *user, uint64_t *rank)
     return true;
 }
 
+/* --- a rank's life --- */
+
+/* From MPI_Init to MPI_Finalize. */
 static int live(int *argc, char ***argv, struct observer *observer, struct text *why)
 {
     if (join(argc, argv, observer, why) != 0)

@@ -110,7 +110,7 @@ static int look_at(const struct study *study, const struct plan_run *run,
     return 0;
 }
 
-/* --- the seats -------------------------------------------------------------------------- */
+/* --- the seats --- */
 
 /* Where a capacity comes from. */
 enum basis { BASIS_GIVEN, BASIS_CONFIGURED, BASIS_CARD, BASIS_NONE };
@@ -211,7 +211,7 @@ int outlook_open(const struct study *study, struct reading capacity, struct outl
     return 0;
 }
 
-/* --- the points and boundaries ---------------------------------------------------------- */
+/* --- the points and boundaries --- */
 
 /* The guess is the first value when none fits: that one is looked at itself. */
 static int look_for(const struct study *study, const struct study_boundary *boundary,

@@ -42,6 +42,23 @@ static void a_child_is_told_a_limit_or_a_size(void **state)
     unsetenv("CUDA_DEVICE_ORDER");
 }
 
+/* A UUID has a fixed room. */
+static void a_word_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    struct seat seat = {.shared = false};
+    struct text word = TEXT_INIT, why = TEXT_INIT;
+    const size_t most = sizeof seat.card.uuid - 1;
+    text_addf(&word, "uuid=%0*d", (int)most, 7);
+    assert_int_equal(seat_parse(text_string(&word), &seat, &why), 0);
+    assert_int_equal(strlen(seat.card.uuid), most);
+    text_add_char(&word, '7');
+    assert_int_equal(seat_parse(text_string(&word), &seat, &why), -1);
+    assert_true(text_starts_with(text_string(&why), "uuid=0"));
+    text_release(&word);
+    text_release(&why);
+}
+
 static void what_is_usable_is_less_the_overhead(void **state)
 {
     (void)state;
@@ -112,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_is_told_a_limit_or_a_size),
+        cmocka_unit_test(a_word_that_is_too_long_is_refused),
         cmocka_unit_test(what_is_usable_is_less_the_overhead),
         cmocka_unit_test(seats_that_go_share_nothing),
         cmocka_unit_test(a_study_says_what_its_seats_are),
