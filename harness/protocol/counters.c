@@ -1,7 +1,13 @@
 #include "harness/protocol/counters.h"
 
 const enum column counter_column[COUNTERS] = {
-#define COUNTER(column) COLUMN_##column,
+#define COUNTER(column, when) COLUMN_##column,
+#include "harness/protocol/counters.def"
+#undef COUNTER
+};
+
+const enum counter_when counter_when[COUNTERS] = {
+#define COUNTER(column, when) COUNTER_WHEN_##when,
 #include "harness/protocol/counters.def"
 #undef COUNTER
 };

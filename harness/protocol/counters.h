@@ -6,7 +6,7 @@
 #include "harness/record/row.h"
 
 enum counter {
-#define COUNTER(column) COUNTER_##column,
+#define COUNTER(column, when) COUNTER_##column,
 #include "harness/protocol/counters.def"
 #undef COUNTER
     COUNTERS
@@ -17,6 +17,8 @@ struct counters {
 };
 
 extern const enum column counter_column[COUNTERS];
+enum counter_when { COUNTER_WHEN_ANY_TIME, COUNTER_WHEN_AT_END };
+extern const enum counter_when counter_when[COUNTERS];
 /* Sets the cells of all known counters. */
 void counters_to_row(const struct counters *counters, struct row *row);
 

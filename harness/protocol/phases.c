@@ -153,8 +153,9 @@ static void check_status(struct phase_record *record, bool ended, struct row *ro
         status == STATUS_host_oom || status == STATUS_error || status == STATUS_adapted ||
         (ended && status == STATUS_ok))
         return;
-    if (record->bad_status == NULL)
-        record->bad_status = status >= 0 ? status_facts[status].name : "of no known name";
+    if (!record->bad_status)
+        record->status_given = status;
+    record->bad_status = true;
     row_set_status(row, STATUS_error);
 }
 
@@ -213,20 +214,13 @@ static bool is_of_phase(const struct live_state *state, const struct row *row)
            reading_same(repeat, state->repeat);
 }
 
-/* A phase that did not end has no end values. */
-static bool is_end_value(enum column column)
-{
-    const char *name = column_facts[column].name;
-    return text_starts_with(name, "end_") || strstr(name, "_end_") != NULL;
-}
-
 static void add_live(const struct live_state *state, struct row *row)
 {
     struct row live = ROW_INIT;
     counters_to_row(&state->counters, &live);
     row_set_text(&live, COLUMN_refused_by, state->refused_by);
-    for (int i = 0; i < COUNTERS; i++)
-        if (is_end_value(counter_column[i]))
+    for (int i = 0; i < COUNTERS; i++) /* the phase has not ended */
+        if (counter_when[i] == COUNTER_WHEN_AT_END)
             row_clear(&live, counter_column[i]);
     row_fill(row, &live);
     row_release(&live);

@@ -35,8 +35,9 @@ struct phase_record {
     struct row *rows;
     size_t count;
     size_t bad_lines;
-    const char *dropped;    /* the first column that was not its to say; NULL: none */
-    const char *bad_status; /* the first status that was not its to give; NULL: none */
+    const char *dropped; /* the first column that was not its to say; NULL: none */
+    bool bad_status;     /* it gave a status that was not its to give, */
+    int status_given;    /* first this one; -1: of no known name */
 };
 /* Reads both; a missing or empty phase file is a child that never spoke (0 rows). `live_path`
  * may be NULL. Of a flood the first 64 MiB and the first 65,536 phases count, and a failure;

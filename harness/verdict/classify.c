@@ -312,8 +312,10 @@ static void warn(const struct ending *ending, const struct phase_record *record,
         verdict_warn(verdict, "%zu unreadable phase lines", record->bad_lines);
     if (record->dropped != NULL)
         verdict_warn(verdict, "%s is not the child's to say", record->dropped);
-    if (record->bad_status != NULL)
-        verdict_warn(verdict, "status %s is not the child's to give", record->bad_status);
+    if (record->bad_status)
+        verdict_warn(verdict, "status %s is not the child's to give",
+                     record->status_given < 0 ? "of no known name"
+                                              : status_facts[record->status_given].name);
 }
 
 /* The rank that failed first is the cause; what became of this one stands behind it. */

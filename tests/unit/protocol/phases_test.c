@@ -1,7 +1,6 @@
 #include "harness/protocol/phases.h"
 #include "tests/unit/folder_bed.h"
 
-
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,8 +129,10 @@ static void assert_odd(const char *lines, const char *wanted)
     struct phase_record record = read_phases(NULL);
     struct text out = TEXT_INIT;
     text_addf(&out, "%s%s%s", record.dropped != NULL ? record.dropped : "",
-              record.bad_status != NULL ? "status " : "",
-              record.bad_status != NULL ? record.bad_status : "");
+              record.bad_status ? "status " : "",
+              !record.bad_status        ? ""
+              : record.status_given < 0 ? "of no known name"
+                                        : status_facts[record.status_given].name);
     assert_string_equal(text_string(&out), wanted);
     text_release(&out);
     phase_record_release(&record);

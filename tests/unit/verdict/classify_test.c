@@ -200,7 +200,8 @@ static void a_phase_that_failed_decides(void **state)
     row_set_status(&rows[2], STATUS_error);
     assert_verdict(ending, &record, "", STATUS_oom, "refused");
     assert_ptr_equal(classify_own(&record), &rows[1]);
-    record.bad_status = "timeout";
+    record.bad_status = true;
+    record.status_given = STATUS_timeout;
     struct verdict verdict = judge(ending, &record, "");
     assert_string_equal(text_string(&verdict.warning),
                         "fits is not the child's to say; "
@@ -215,8 +216,7 @@ static void an_unread_phase_file_proves_nothing(void **state)
 {
     (void)state;
     struct ending ending = {.reaped = true, .unread = "no file"};
-    assert_verdict(ending, &silent, "", STATUS_error,
-                   "its phase file cannot be read: no file");
+    assert_verdict(ending, &silent, "", STATUS_error, "its phase file cannot be read: no file");
     ending.wait_status = EXIT(1);
     struct verdict verdict = judge(ending, &silent, "boo");
     assert_string_equal(text_string(&verdict.error), "boo");

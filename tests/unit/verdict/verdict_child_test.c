@@ -65,7 +65,9 @@ struct said {
     size_t count;
     struct said_row rows[2];
     size_t bad_lines;
-    const char *dropped, *bad_status;
+    const char *dropped;
+    bool bad_status;
+    enum status status_given;
 };
 #define S(name) (STATUS_##name + 1)
 static const struct said saids[] = {
@@ -90,8 +92,10 @@ static const struct said saids[] = {
     {"error/fail oom", .failed = true, .count = 2, .rows = {{S(error)}, {S(oom)}}},
     {"bad lines/bye", .hello = true, .bye = true, .bad_lines = 3},
     {"dropped/bye", .hello = true, .bye = true, .dropped = "fits"},
-    {"bad status/bye", .hello = true, .bye = true, .bad_status = "timeout"},
-    {"all that is bad", .bad_lines = 1, .dropped = "rank", .bad_status = "skipped"},
+    {"bad status/bye", .hello = true, .bye = true, .bad_status = true,
+     .status_given = STATUS_timeout},
+    {"all that is bad", .bad_lines = 1, .dropped = "rank", .bad_status = true,
+     .status_given = STATUS_skipped},
 };
 /* Behind them: each status of a phase that ended, and of one that failed. */
 #define SAIDS (COUNT_OF(saids) + 2 * (size_t)STATUSES)
@@ -138,7 +142,8 @@ static void make_record(const struct said *said, struct row rows[2],
                                     .count = said->count,
                                     .bad_lines = said->bad_lines,
                                     .dropped = said->dropped,
-                                    .bad_status = said->bad_status};
+                                    .bad_status = said->bad_status,
+                                    .status_given = said->status_given};
 }
 
 /* --- the verdicts --------------------------------------------------------------------------
