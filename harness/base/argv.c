@@ -31,20 +31,23 @@ void words_append(struct words *words, const struct words *more)
         words_add(words, more->word[i]);
 }
 
-void words_add_options(struct words *words, const struct option *table, const void *target)
+void words_add_option(struct words *words, const struct option *option, const void *target)
 {
     struct text value = TEXT_INIT;
-    for (const struct option *option = table; option->name != NULL; option++) {
-        text_clear(&value);
-        option_format(option, target, &value);
-        if (value.length == 0)
-            continue;
+    option_format(option, target, &value);
+    if (value.length > 0) {
         words_addf(words, "--%s=%s", option->name, text_string(&value));
         for (char *c = words->word[words->count - 1]; *c != '\0' && *c != '='; c++)
             if (*c == '_')
                 *c = '-';
     }
     text_release(&value);
+}
+
+void words_add_options(struct words *words, const struct option *table, const void *target)
+{
+    for (const struct option *option = table; option->name != NULL; option++)
+        words_add_option(words, option, target);
 }
 
 void word_quote(const char *word, struct text *out)

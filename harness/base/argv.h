@@ -15,7 +15,8 @@ struct words {
 void words_add(struct words *words, const char *word);
 void words_addf(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
 void words_append(struct words *words, const struct words *more);
-/* "--name=value" for every option of the table that has a value. */
+/* "--name=value" if the option has a value; the same for every option of a table. */
+void words_add_option(struct words *words, const struct option *option, const void *target);
 void words_add_options(struct words *words, const struct option *table, const void *target);
 /* Appends a word for a shell, quoted where needed; all of them, separated by blanks. */
 void word_quote(const char *word, struct text *out);

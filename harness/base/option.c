@@ -77,6 +77,7 @@ static void add_value(struct text *out, const struct option *option,
     case OPTION_DURATION:
         add_count(out, option, value->count);
         break;
+    case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
     case OPTION_MAYBE_DURATION:
         if (value->reading.known)
@@ -107,6 +108,7 @@ static void load(const struct option *option, const void *target, struct option_
     case OPTION_DURATION:
         value->count = *(const uint64_t *)at;
         break;
+    case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
     case OPTION_MAYBE_DURATION:
         value->reading = *(const struct reading *)at;
@@ -166,8 +168,9 @@ static int parse_number(const struct option *option, const char *value, uint64_t
                         struct text *why)
 {
     int (*parse)(const char *, uint64_t *, struct text *) =
-        is_duration(option) ? parse_duration
-                            : (option->type == OPTION_COUNT ? parse_count : parse_size);
+        is_duration(option)                                                  ? parse_duration
+        : option->type == OPTION_COUNT || option->type == OPTION_MAYBE_COUNT ? parse_count
+                                                                             : parse_size;
     struct text reason = TEXT_INIT;
     int failed = parse(value, count, &reason);
     if (failed)
@@ -226,6 +229,7 @@ static int parse_value(const struct option *option, const char *given,
     case OPTION_SIZE:
     case OPTION_DURATION:
         return parse_number(option, given, &value->count, why);
+    case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
     case OPTION_MAYBE_DURATION:
         value->reading.known = given[0] != '\0';
@@ -296,6 +300,7 @@ static void store(const struct option *option, void *target, const struct option
     case OPTION_DURATION:
         *(uint64_t *)at = value->count;
         break;
+    case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
     case OPTION_MAYBE_DURATION:
         *(struct reading *)at = value->reading;

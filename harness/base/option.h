@@ -3,7 +3,7 @@
  * A table is an array of `struct option` ended by a row whose name is NULL. `offset` says where
  * in the caller's target struct the value lives:
  *   OPTION_COUNT, OPTION_SIZE, OPTION_DURATION   uint64_t
- *   OPTION_MAYBE_SIZE                            struct reading (an empty value: missing)
+ *   OPTION_MAYBE_COUNT, OPTION_MAYBE_SIZE        struct reading (an empty value: missing)
  *   OPTION_MAYBE_DURATION                        struct reading, nanoseconds
  *   OPTION_REAL                                  double
  *   OPTION_FLAG                                  bool, "yes" or "no" (a bare --flag is yes)
@@ -22,6 +22,7 @@
 
 enum option_type {
     OPTION_COUNT,
+    OPTION_MAYBE_COUNT,
     OPTION_SIZE,
     OPTION_MAYBE_SIZE,
     OPTION_DURATION,
@@ -42,7 +43,15 @@ struct option {
     const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
     const char *help;           /* one line; begins with the argument's meaning */
     const char *not_yet;        /* non-NULL: values but `fallback` are refused; "" or why */
+    const void *about;          /* what else the table's owner says of it, as he declares it */
 };
+
+/* In a row: the choices "a", "b" … */
+#define OPTION_CHOICES(...)                                                                    \
+    .choices = (const char *const[])                                                           \
+    {                                                                                          \
+        __VA_ARGS__, NULL                                                                      \
+    }
 
 /* Sets every option of the table to its fallback (a NULL fallback: zero, missing or NULL). */
 void option_defaults(const struct option *table, void *target);

@@ -25,13 +25,10 @@ const char *option_nearest(const struct option *const *tables, const char *name)
 static void add_argument(const struct option *option, struct text *out)
 {
     static const char *const argument[] = {
-        [OPTION_COUNT] = "N",
-        [OPTION_SIZE] = "SIZE",
-        [OPTION_MAYBE_SIZE] = "SIZE",
-        [OPTION_DURATION] = "TIME",
-        [OPTION_MAYBE_DURATION] = "TIME",
-        [OPTION_REAL] = "X",
-        [OPTION_FLAG] = "yes|no",
+        [OPTION_COUNT] = "N",       [OPTION_MAYBE_COUNT] = "N",
+        [OPTION_SIZE] = "SIZE",     [OPTION_MAYBE_SIZE] = "SIZE",
+        [OPTION_DURATION] = "TIME", [OPTION_MAYBE_DURATION] = "TIME",
+        [OPTION_REAL] = "X",        [OPTION_FLAG] = "yes|no",
         [OPTION_TEXT] = "TEXT",
     };
     if (!option->choices)

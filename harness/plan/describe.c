@@ -74,14 +74,13 @@ int study_fingerprint(const struct study *study, struct text *out, struct text *
 
 /* --- the canonical form: what a study means, whatever way it is written in --- */
 
-static void add_canonical(void *user, const char *section, const struct option *option,
-                          const void *target)
+static void add_canonical(void *user, const struct study_key *key)
 {
     struct text *out = user;
-    if (key_role(section, option->name) == KEY_PERMISSION)
+    if (key->role == KEY_PERMISSION)
         return;
-    text_addf(out, "%s.%s=", section, option->name);
-    option_format(option, target, out);
+    text_addf(out, "%s.%s=", key->section, key->option->name);
+    option_format(key->option, key->target, out);
     text_add_char(out, '\n');
 }
 
@@ -183,12 +182,11 @@ static bool is_default(const struct option *option, const void *target)
 }
 
 /* A workload's own options are always given: they are what was computed. */
-static void add_option(void *user, const char *section, const struct option *option,
-                       const void *target)
+static void add_option(void *user, const struct study_key *key)
 {
-    bool own = workload_find(section) != NULL;
-    if (key_role(section, option->name) == KEY_OF_RUN && (own || !is_default(option, target)))
-        add_pair(user, option, target);
+    bool own = workload_find(key->section) != NULL;
+    if (key->role == KEY_OF_RUN && (own || !is_default(key->option, key->target)))
+        add_pair(user, key->option, key->target);
 }
 
 void study_add_options(const struct study *study, struct text *out)
@@ -210,21 +208,10 @@ void study_add_allocator_settings(const struct study *study, struct text *out)
 
 /* --- settings that have a column of their own under the key's name --- */
 
-static void set_own(void *user, const char *section, const struct option *option,
-                    const void *target)
+static void set_own(void *user, const struct study_key *key)
 {
-    bool own = workload_find(section) != NULL;
-    if (!own && strcmp(option->name, "empty_cache") != 0 && strcmp(section, "identity") != 0)
-        return;
-    int column = column_find(option->name);
-    struct text value = TEXT_INIT;
-    option_format(option, target, &value);
-    if (column >= 0 && column_facts[column].type == COLUMN_TYPE_TEXT)
-        row_set_text(user, (enum column)column, text_string(&value));
-    else if (column >= 0 && value.length > 0 &&
-             row_parse_cell(user, (enum column)column, text_string(&value), value.length) != 0)
-        row_clear(user, (enum column)column);
-    text_release(&value);
+    if (workload_find(key->section) != NULL || strcmp(key->section, "identity") == 0)
+        setting_to_cell(key->option, key->target, column_find(key->option->name), user);
 }
 
 void study_describe_own(const struct study *study, struct row *row)

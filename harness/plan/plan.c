@@ -240,6 +240,14 @@ bool plan_run_told(const struct study *study, const struct row *row, struct plan
 
 /* --- what is decided --- */
 
+struct setting plan_setting(const struct study *study, const struct point *point, int phases)
+{
+    struct setting setting = study->setting;
+    setting.point = *point;
+    setting.phases = phases;
+    return setting;
+}
+
 void plan_describe_run(const struct plan_run *run, struct row *row)
 {
     bool varies = run->dimension >= 0;
@@ -260,12 +268,9 @@ void plan_describe_study(const struct study *study, struct row *row)
     row_set_text(row, COLUMN_evidence, observed ? "observed" : "computed");
     row_set_text(row, COLUMN_study, study->name);
     row_set_text(row, COLUMN_workload, study->setting.workload->name);
-    row_set_text(row, COLUMN_dtype, dtype_names[study->setting.dtype]);
-    row_set_text(row, COLUMN_allocator, study->setting.memory.allocator);
-    row_set_text(row, COLUMN_backend, backend_names[study->setting.backend]);
-    row_set_count(row, COLUMN_warmup, study->setting.warmup);
-    row_set_count(row, COLUMN_repeats, study->setting.repeats);
-    row_set_count(row, COLUMN_seed, study->setting.seed);
+    setting_to_row(&study->setting, row);
+    point_to_row(&(struct point){{{0, false}}}, row); /* point and phases are a run's */
+    row_clear(row, COLUMN_phases);
     study_describe_own(study, row);
     study_add_allocator_settings(study, &text);
     row_set_text(row, COLUMN_allocator_settings, text.length ? text_string(&text) : NULL);

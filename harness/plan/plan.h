@@ -78,6 +78,10 @@ int plan_guess_boundary(const struct study *study, const struct study_boundary *
                         const struct seat *seat, struct reading *guess,
                         struct text *why) MUST_CHECK;
 
+/* What a run at this point is told, of its device what all ranks have in common; borrows from
+ * the study. */
+struct setting plan_setting(const struct study *study, const struct point *point, int phases);
+
 /* The cells of group "what", dimensions, settings and identity that are decided before a run:
  * those of all runs of a study, and those of one run, which empties what it does not have. */
 void plan_describe_study(const struct study *study, struct row *row);

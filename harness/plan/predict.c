@@ -42,9 +42,7 @@ static enum status run_simulated(const struct study *study, const struct point *
                                  int phases, const struct seat *seat,
                                  struct collector *collector)
 {
-    struct setting setting = study->setting;
-    setting.point = *point;
-    setting.phases = phases;
+    struct setting setting = plan_setting(study, point, phases);
     setting.memory.device = (struct device_setting){
         .capacity = seat->capacity.known ? seat->capacity : reading_of(ENDLESS),
         .overhead = seat->overhead};

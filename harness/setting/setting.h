@@ -3,7 +3,9 @@
 #define HIGHWATER_SETTING_SETTING_H
 
 #include "harness/allocator/allocator.h"
+#include "harness/base/argv.h"
 #include "harness/setting/dimension.h"
+#include "kernels/backends.h"
 #include "kernels/dtype.h"
 
 /* Each phase by itself; or all behind context and libraries are one, `cycle` (session.h). A
@@ -47,5 +49,40 @@ struct setting {
     int backend;             /* enum backend_name */
     struct memory_setting memory;
 };
+
+/* What a key means for the record. */
+enum key_role {
+    KEY_OF_RUN,      /* changes what a run is, and has no column: stands in `options` */
+    KEY_IN_COLUMN,   /* changes what a run is, and has a column (or several) of its own */
+    KEY_OF_SCHEDULE, /* which runs, when, how long to wait: no run becomes another by it */
+    KEY_PERMISSION,  /* nobody's result depends on it: not part of the hash either */
+};
+
+/* Who says a setting on a child's command line, in the order of its words. */
+enum setting_teller {
+    TOLD_OF_WORK,   /* the driver, to all ranks alike: what is computed */
+    TOLD_OF_DEVICE, /* the same: on what */
+    TOLD_OF_RANK,   /* the rank: what is its own */
+};
+
+/* What settings.def says beyond the fields of an option: `about` of its rows. */
+struct setting_about {
+    enum key_role role;
+    enum column column; /* that hello and rows say it in; COLUMNS: none */
+    enum setting_teller teller;
+};
+
+/* The dimensions as keys of [point] and [input …]; for struct point. */
+extern const struct option point_options[];
+/* Every option of a child but the allocator's and the workload's own; for struct setting. */
+extern const struct option setting_options[];
+
+/* Appends "--name=value" of what all ranks have in common. */
+void setting_add_words(const struct setting *setting, struct words *words);
+/* The cells of those settings that have a column. */
+void setting_to_row(const struct setting *setting, struct row *row);
+/* The cell of an option that has a column of its name, and nothing without one. */
+void setting_to_cell(const struct option *option, const void *target, int column,
+                     struct row *row);
 
 #endif

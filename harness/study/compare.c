@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct key {
-    const char *section, *name; /* borrowed from the tables */
+    struct study_key of; /* borrowed from the tables */
     char *value;
 };
 struct keys {
@@ -15,14 +15,12 @@ struct keys {
     size_t count;
 };
 
-static void add_key(void *user, const char *section, const struct option *option,
-                    const void *target)
+static void add_key(void *user, const struct study_key *key)
 {
     struct keys *keys = user;
     struct text value = TEXT_INIT;
-    option_format(option, target, &value);
-    *GROW(keys->list, keys->count) =
-        (struct key){section, option->name, xstrdup(text_string(&value))};
+    option_format(key->option, key->target, &value);
+    *GROW(keys->list, keys->count) = (struct key){*key, xstrdup(text_string(&value))};
     text_release(&value);
 }
 
@@ -41,10 +39,10 @@ static enum study_change worse(enum study_change a, enum study_change b)
 static enum study_change judge(const struct key *old, const struct key *new)
 {
     /* Counted, not compared as text: more trials are more runs, fewer would orphan rows. */
-    if (strcmp(old->section, "study") == 0 && strcmp(old->name, "trials") == 0)
+    if (strcmp(old->of.section, "study") == 0 && strcmp(old->of.option->name, "trials") == 0)
         return strtoull(new->value, NULL, 10) > strtoull(old->value, NULL, 10) ? STUDY_GROWN
                                                                                : STUDY_OTHER;
-    switch (key_role(old->section, old->name)) {
+    switch (old->of.role) {
     case KEY_PERMISSION:
         return STUDY_SAME;
     case KEY_OF_SCHEDULE:
@@ -66,11 +64,11 @@ static enum study_change compare_keys(const struct study *old, const struct stud
     /* The workload's own keys stand last: before them, the two lists are of one length. */
     for (size_t i = 0; i < before.count && i < after.count; i++) {
         const struct key *a = &before.list[i], *b = &after.list[i];
-        if (strcmp(a->section, b->section) != 0 || strcmp(a->name, b->name) != 0)
+        if (a->of.option != b->of.option)
             break; /* of another workload, which has been said */
         enum study_change one = strcmp(a->value, b->value) == 0 ? STUDY_SAME : judge(a, b);
         if (one != STUDY_SAME)
-            text_addf(difference, "%s.%s: %s is now %s\n", a->section, a->name,
+            text_addf(difference, "%s.%s: %s is now %s\n", a->of.section, a->of.option->name,
                       a->value[0] ? a->value : "nothing", b->value[0] ? b->value : "nothing");
         change = worse(change, one);
     }

@@ -98,7 +98,7 @@ void study_add_canonical(const struct study *study, struct text *out);
 /* "key=value;…" of everything that has no column of its own. */
 void study_add_options(const struct study *study, struct text *out);
 void study_add_allocator_settings(const struct study *study, struct text *out);
-/* Cells of [identity], empty_cache and those options of the workload that are columns. */
+/* Cells of [identity] and of those options of the workload that are columns. */
 void study_describe_own(const struct study *study, struct row *row);
 
 #endif

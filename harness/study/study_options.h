@@ -15,7 +15,6 @@ struct study_table {
  * study->setting.workload->options for study->setting.options. */
 extern const struct study_table study_tables[];
 
-extern const struct option point_options[];    /* dimensions; for struct point */
 extern const struct option protocol_options[]; /* dtype, warmup, repeats; for struct study */
 extern const struct option sweep_options[];    /* for struct sweep_text */
 extern const struct option boundary_options[]; /* for struct study_boundary */
@@ -39,19 +38,14 @@ struct sweep_text {
  * in workloads[] is never looked up here. NULL-terminated. */
 extern const char *const later_workloads[];
 
-/* What a key means for the record. */
-enum key_role {
-    KEY_OF_RUN,      /* changes what a run is, and has no column: stands in `options` */
-    KEY_IN_COLUMN,   /* changes what a run is, and has a column (or several) of its own */
-    KEY_OF_SCHEDULE, /* which runs, when, how long to wait: no run becomes another by it */
-    KEY_PERMISSION,  /* nobody's result depends on it: not part of the hash either */
+struct study_key {
+    const char *section;
+    const struct option *option;
+    const void *target; /* of the option */
+    enum key_role role;
 };
-enum key_role key_role(const char *section, const char *key);
-
 /* Calls `each` for every key of the study in canonical order, the workload's own last. */
 void study_each_key(const struct study *study,
-                    void (*each)(void *user, const char *section, const struct option *option,
-                                 const void *target),
-                    void *user);
+                    void (*each)(void *user, const struct study_key *key), void *user);
 
 #endif

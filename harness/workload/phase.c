@@ -36,16 +36,9 @@ static void add_settings(const struct session *session, struct row *row)
 {
     const struct setting *setting = session->setting;
     row_set_text(row, COLUMN_workload, setting->workload->name);
-    row_set_text(row, COLUMN_dtype, dtype_names[setting->dtype]);
+    setting_to_row(setting, row);
     row_set_text(row, COLUMN_backend, session->backend->device->name);
-    row_set_text(row, COLUMN_allocator, setting->memory.allocator);
     row_set_reading(row, COLUMN_allocator_limit_bytes, setting->memory.allocator_setting.limit);
-    row_set_text(row, COLUMN_phases, setting->phases == PHASES_WHOLE ? "whole" : "split");
-    row_set_text(row, COLUMN_empty_cache, empty_cache_names[setting->empty_cache]);
-    row_set_count(row, COLUMN_warmup, setting->warmup);
-    row_set_count(row, COLUMN_repeats, setting->repeats);
-    row_set_count(row, COLUMN_seed, setting->seed);
-    point_to_row(&setting->point, row);
 }
 
 void session_say_hello(struct session *session)

@@ -4,66 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW(name_, type_, fallback_, help_, ...)                                               \
-    {                                                                                          \
-        .name = #name_, .type = type_, .offset = offsetof(struct request_words, name_),        \
-        .fallback = fallback_, .help = help_, __VA_ARGS__                                      \
-    }
-static const char *const phases_names[] = {"split", "whole", NULL};
-
-const struct option request_options[] = {
-#define DIMENSION(name_, unit_, fallback_, maximum_, asked_, meaning_)                         \
-    {.name = #name_,                                                                           \
-     .type = OPTION_COUNT,                                                                     \
-     .offset = offsetof(struct request_words, dimension[DIMENSION_##name_]),                   \
-     .minimum = 1,                                                                             \
-     .help = "N: " meaning_},
-#include "harness/record/dimension.def"
-#undef DIMENSION
-    ROW(dtype, OPTION_CHOICE, "bfloat16", "of the computation", .choices = dtype_names),
-    ROW(warmup, OPTION_COUNT, "3", "N: executions before the warm phases", .minimum = 0),
-    ROW(repeats, OPTION_COUNT, "5", "N: recorded warm executions", .minimum = 1),
-    ROW(seed, OPTION_COUNT, "7", "N: of the generated values", .minimum = 0),
-    ROW(phases, OPTION_CHOICE, "split", "each phase by itself, or all in one",
-        .choices = phases_names),
-    ROW(backend, OPTION_CHOICE, NULL, "where it runs", .choices = backend_names),
-    ROW(ordinal, OPTION_COUNT, "0", "N: the cuda device among those visible", .maximum = 1023),
-    ROW(capacity, OPTION_MAYBE_SIZE, "", "SIZE of a simulated or host device, or cuda's limit",
-        .minimum = 0),
-    ROW(overhead, OPTION_SIZE, "0", "SIZE of context and libraries, assumed", .minimum = 0),
-    ROW(allocator, OPTION_CHOICE, "caching", "who hands out", .choices = allocator_names),
-    ROW(empty_cache, OPTION_CHOICE, "never", "when what the allocator keeps is given back",
-        .choices = empty_cache_names),
-    ROW(trace, OPTION_TEXT, "", "FILE: a new one, for what was asked of the allocator",
-        .minimum = 0),
-    ROW(fault, OPTION_TEXT, "", "PHASE:KIND: a failure on purpose", .minimum = 0),
-    ROW(expect_uuid, OPTION_TEXT, "", "UUID that the cuda device must have", .minimum = 0),
-    {.name = NULL},
-};
-
 /* The tables of a request with their targets, in the order in which they are searched. */
 enum { OWN, ALLOCATOR, WORKLOAD, HOMES };
 
 static void homes_of(struct request *request, struct option_home homes[HOMES + 1])
 {
     const struct option *own = request->setting.workload->options;
-    homes[OWN] = (struct option_home){request_options, &request->words};
-    homes[ALLOCATOR] = (struct option_home){
-        allocator_options, &request->setting.memory.allocator_setting};
+    homes[OWN] = (struct option_home){setting_options, &request->setting};
+    homes[ALLOCATOR] =
+        (struct option_home){allocator_options, &request->setting.memory.allocator_setting};
     homes[WORKLOAD] = (struct option_home){own, request->setting.options};
     homes[HOMES] = (struct option_home){NULL, NULL};
 }
 
-static int settle_point(struct request *request, struct text *why)
+static int settle_point(const struct setting *setting, struct text *why)
 {
-    const struct workload *workload = request->setting.workload;
+    const struct workload *workload = setting->workload;
     for (int i = 0; i < DIMENSIONS; i++) {
-        uint64_t value = request->words.dimension[i];
         bool has = workload->dimensions >> i & 1u;
-        if (has == (value > 0)) {
-            request->setting.point.value[i] = has ? reading_of(value) : reading_missing();
+        if (has == setting->point.value[i].known)
             continue;
-        }
         text_addf(why, has ? "--%s=N is missing" : "--%s: %s has no such dimension",
                   dimension_facts[i].name, workload->name);
         return -1;
@@ -73,8 +33,8 @@ static int settle_point(struct request *request, struct text *why)
 
 static int settle_backend(struct request *request, struct text *why)
 {
-    const struct request_words *words = &request->words;
-    const char *name = words->backend < 0 ? NULL : backend_names[words->backend];
+    struct setting *setting = &request->setting;
+    const char *name = setting->backend < 0 ? NULL : backend_names[setting->backend];
     if (!name) {
         text_add(why, "--backend=NAME is missing");
         return -1;
@@ -84,40 +44,37 @@ static int settle_backend(struct request *request, struct text *why)
         text_addf(why, "--backend=%s: this program was built without it", name);
         return -1;
     }
+    struct memory_setting *memory = &setting->memory;
     bool observed = request->backend->device->observed;
-    if (!observed && !words->capacity.known) {
+    if (!observed && !memory->device.capacity.known) {
         text_addf(why, "--capacity=SIZE is missing: a %s device has none of its own", name);
         return -1;
     }
-    struct memory_setting *memory = &request->setting.memory;
-    memory->device = (struct device_setting){
-        .ordinal = words->ordinal, .capacity = words->capacity, .overhead = words->overhead};
     if (observed) {
+        memory->allocator_setting.limit = memory->device.capacity;
         memory->device.capacity = reading_missing();
-        memory->allocator_setting.limit = words->capacity;
     }
     return 0;
 }
 
+/* An option with an empty value is one that was not given. */
+static void drop_empty(const char **value)
+{
+    if (*value == NULL || **value != '\0')
+        return;
+    free((void *)(uintptr_t)*value);
+    *value = NULL;
+}
+
 static int settle(struct request *request, struct text *why)
 {
-    const struct request_words *words = &request->words;
     struct setting *setting = &request->setting;
-    if (settle_point(request, why) != 0 || settle_backend(request, why) != 0)
-        return -1;
-    setting->dtype = words->dtype;
-    setting->warmup = words->warmup;
-    setting->repeats = words->repeats;
-    setting->seed = words->seed;
-    setting->phases = words->phases;
-    setting->empty_cache = words->empty_cache;
-    setting->memory.allocator = allocator_names[words->allocator];
-    setting->memory.trace = words->trace && words->trace[0] ? words->trace : NULL;
-    setting->fault = words->fault && words->fault[0] ? words->fault : NULL;
-    setting->expect_uuid =
-        words->expect_uuid && words->expect_uuid[0] ? words->expect_uuid : NULL;
     struct fault fault;
-    if (fault_parse(setting->fault, setting->workload->phases, &fault, why) != 0)
+    drop_empty(&setting->fault);
+    drop_empty(&setting->expect_uuid);
+    drop_empty(&setting->memory.trace);
+    if (settle_point(setting, why) != 0 || settle_backend(request, why) != 0 ||
+        fault_parse(setting->fault, setting->workload->phases, &fault, why) != 0)
         return -1;
     return setting->workload->check(&setting->point, setting->options, why);
 }
@@ -143,7 +100,7 @@ int request_read(int argc, char **argv, struct request *request, struct text *wh
     homes_of(&read, homes);
     for (int i = 0; homes[i].table; i++)
         option_defaults(homes[i].table, homes[i].target);
-    read.words.backend = -1;
+    read.setting.backend = -1;
     for (int i = 1; i < argc; i++)
         if (option_take(homes, argv[i], why) != 0)
             goto fail;
@@ -172,7 +129,7 @@ void request_help(struct text *out)
     for (size_t i = 0; workloads[i]; i++)
         text_addf(out, "  %-10s %s\n", workloads[i]->name, workloads[i]->summary);
     text_add(out, "\noptions:\n");
-    option_help(request_options, out);
+    option_help(setting_options, out);
     text_add(out, "\nallocator:\n");
     option_help(allocator_options, out);
     for (size_t i = 0; workloads[i]; i++) {

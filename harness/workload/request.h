@@ -11,19 +11,8 @@
 #include "kernels/backends.h"
 #include "harness/workload/workload.h"
 
-/* The values of request_options, before they are judged together. */
-struct request_words {
-    uint64_t dimension[DIMENSIONS];                     /* 0: not given */
-    int dtype, backend, allocator, phases, empty_cache; /* indices into the tables of names */
-    uint64_t warmup, repeats, seed, ordinal, overhead;
-    struct reading capacity; /* on cuda the allocator's limit */
-    char *fault, *expect_uuid, *trace;
-};
-extern const struct option request_options[];
-
 struct request {
-    struct request_words words;
-    struct setting setting; /* borrows from the words */
+    struct setting setting; /* owned, its texts too */
     const struct backend *backend;
 };
 

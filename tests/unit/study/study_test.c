@@ -141,6 +141,7 @@ static const char *another_value(const struct option *option)
         return NULL;
     switch (option->type) {
     case OPTION_COUNT:
+    case OPTION_MAYBE_COUNT:
         return "3000";
     case OPTION_SIZE:
     case OPTION_MAYBE_SIZE:

@@ -123,7 +123,7 @@ static void help_names_every_option(void **state)
     struct text out = TEXT_INIT;
     (void)state;
     request_help(&out);
-    for (const struct option *option = request_options; option->name; option++) {
+    for (const struct option *option = setting_options; option->name; option++) {
         char *name = xasprintf("--%s", option->name);
         for (char *c = name; *c; c++)
             if (*c == '_')
