@@ -108,15 +108,15 @@ static int look(struct folder_view *view, struct text *why)
 
 void folder_add_missing(const char *folder, const char *file, struct text *why)
 {
-    static const char *const backends[] = {"simulated", "host"};
+    static const char *const endings[] = {"simulated", "host"};
     char *plain = path_plain(folder);
     text_addf(why, "%s: ", folder);
     if (file_exists(folder))
         text_addf(why, "no %s in it", file);
     else
         text_add(why, "there is no such folder");
-    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
-        char *other = xasprintf("%s.%s", plain, backends[i]);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char *other = xasprintf("%s.%s", plain, endings[i]);
         if (file_exists(other))
             text_addf(why, "; there is %s", other);
         free(other);

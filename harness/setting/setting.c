@@ -1,6 +1,5 @@
 #include "harness/setting/setting.h"
 
-
 const char *const empty_cache_names[] = {"never", "between-repeats", "between-phases", NULL};
 
 #define MANY UINT64_C(1000000000000)

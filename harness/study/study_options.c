@@ -1,6 +1,5 @@
 #include "harness/study/study_options.h"
 
-
 #include <string.h>
 
 #define HOURS(n) ((uint64_t)(n)*3600 * 1000000000u)
