@@ -106,7 +106,7 @@ static int launch_it(const struct driver *driver, const struct launch *launch,
     return -1;
 }
 
-static enum run_outcome launch_and_complete(struct driver *driver, const struct launch *launch,
+static enum run_outcome launch_and_collect(struct driver *driver, const struct launch *launch,
                                             struct run_facts *facts, struct run_rows *rows,
                                             int *signal, struct text *why)
 {
@@ -122,7 +122,7 @@ static enum run_outcome launch_and_complete(struct driver *driver, const struct 
     } else if (end.interrupted) {
         *signal = end.signal;
         outcome = RUN_INTERRUPTED;
-    } else if (complete_run(facts, rows, why) != 0) {
+    } else if (collect_run(facts, rows, why) != 0) {
         outcome = RUN_FAILED;
     }
     text_release(&reason);
@@ -152,7 +152,7 @@ enum run_outcome driver_run(struct driver *driver, const struct plan_run *run, u
                                   .rank_words = &words,
                                   .timeout_ns = driver->study->timeout_ns,
                                   .settle_ns = driver->study->settle_ns};
-    enum run_outcome outcome = launch_and_complete(driver, &launch, &facts, rows, signal, why);
+    enum run_outcome outcome = launch_and_collect(driver, &launch, &facts, rows, signal, why);
     rundir_end_run(live);
     words_release(&words);
     return outcome;
@@ -227,7 +227,7 @@ int driver_import(struct driver *driver, const struct plan_run *run, uint64_t or
     if (!whole)
         return 0;
     struct run_rows made = {.rows = NULL};
-    if (complete_run(&facts, &made, why) != 0)
+    if (collect_run(&facts, &made, why) != 0)
         return -1;
     for (size_t i = 0; whole && i < made.count; i++) /* judged beside the plan */
         whole = !row_is_closing(&made.rows[i]) || !is_to_be_made_again(&made.rows[i], retry);
@@ -250,7 +250,7 @@ int driver_skip(struct driver *driver, const struct plan_run *run, const char *r
                                     .live_folder = "",
                                     .end = &end,
                                     .skipped = reason};
-    return complete_run(&facts, rows, why);
+    return collect_run(&facts, rows, why);
 }
 
 void driver_drop_traces(const struct driver *driver, const char *run_folder)

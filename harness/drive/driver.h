@@ -5,7 +5,8 @@
 #define HIGHWATER_DRIVE_DRIVER_H
 
 #include "harness/drive/admission.h"
-#include "harness/drive/complete.h"
+#include "harness/drive/collect.h"
+#include "harness/drive/launcher.h"
 #include "harness/drive/rundir.h"
 
 struct driver {

@@ -4,8 +4,9 @@
 #ifndef HIGHWATER_DRIVE_LAUNCHER_H
 #define HIGHWATER_DRIVE_LAUNCHER_H
 
-#include "harness/base/watch.h"
 #include "harness/base/argv.h"
+#include "harness/base/watch.h"
+#include "harness/verdict/run_rows.h"
 
 struct launcher {
     bool allow_root;     /* the study's consent */
@@ -34,14 +35,6 @@ void launcher_command(const struct launcher *launcher, const struct launch *laun
 int launcher_write_command(const struct launcher *launcher, const struct launch *launch,
                            struct text *why) MUST_CHECK;
 
-struct launch_end {
-    bool started;     /* false: mpirun itself cannot be started, `why` says it */
-    bool interrupted; /* ended because of `signal`, which is ours */
-    int signal;
-    bool late;     /* ended at our own deadline: ranks that never met, or lost ranks */
-    int status;    /* as from waitpid */
-    int left_over; /* processes that had to be ended after it; -1: some live on */
-};
 /* Runs it to its end and leaves no process behind. Its output goes to RUN_FOLDER/launcher. -1:
  * we lack what it takes to start anything; that is no end of a run. */
 int launcher_run(const struct launcher *launcher, const struct launch *launch,

@@ -2,7 +2,8 @@
  * launcher, as it was (tests/golden/verdict_run*.txt). Shards and phase files are on disk; no
  * run is launched. */
 #include "harness/drive/admission.h"
-#include "harness/drive/complete.h"
+#include "harness/drive/collect.h"
+#include "harness/drive/launcher.h"
 #include "harness/protocol/shard.h"
 #include "tests/unit/golden_bed.h"
 #include "tests/unit/table_bed.h"
@@ -268,17 +269,16 @@ static int complete(const struct bed *bed, const struct launcher_end *end,
                                     .live_folder = ".",
                                     .end = &end->end,
                                     .reason = end->reason};
-    return complete_run(&facts, rows, why);
+    return collect_run(&facts, rows, why);
 }
 
 static void add_run(const struct run_rows *rows, struct text *out)
 {
-    text_addf(out, "worst=%zu%s%s%s",
+    text_addf(out, "worst=%zu%s%s",
               rows->rows[rows->worst].cell[COLUMN_rank].kind == CELL_COUNT
                   ? (size_t)row_count(&rows->rows[rows->worst], COLUMN_rank).value
                   : 99,
-              rows->ok ? " ok" : "", rows->device_lost ? " device_lost" : "",
-              rows->launched ? " launched" : "");
+              rows->ok ? " ok" : "", rows->device_lost ? " device_lost" : "");
     assert_true(row_is_closing(&rows->rows[rows->worst]));
 }
 
