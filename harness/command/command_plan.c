@@ -82,7 +82,8 @@ const struct command command_plan = {
     .about =
         "The counters are computed: the workload's own code runs on a simulated device.\n"
         "A model's files are looked at first: what contradicts itself is refused.\n"
-        "The capacity of a real card is NVML's total less its reserve, less 1 GiB assumed\n"
+        "The capacity of a real card is NVML's total less its reserve, less " SEAT_ASSUMED_WORDS
+        "\n"
         "for context and libraries. A boundary's runs are decided while they are made: shown\n"
         "are its range, the last value predicted to fit on each card, and the most runs that\n"
         "it may take.",

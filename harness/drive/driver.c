@@ -74,7 +74,6 @@ static void add_rank_words(const struct driver *driver, const struct run_facts *
     struct rank_setting setting = {.timeout = study->timeout_ns,
                                    .settle = study->settle_ns,
                                    .sample = SAMPLE_NS,
-                                   .backend = study->setting.backend,
                                    .run_folder = xstrdup(facts->run_folder),
                                    .live_folder = xstrdup(facts->live_folder),
                                    .fault = fault_of_run(study, facts->run),

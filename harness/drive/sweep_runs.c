@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the files that the study names --- */
-
-bool sweep_files_changed(const struct sweep *sweep, struct text *how)
+/* The files that the study names, against those that it began with; says how they differ: then
+ * nothing that is predicted or estimated now belongs to it. */
+static bool files_changed(const struct sweep *sweep, struct text *how)
 {
     const char *then = text_string(&sweep->files);
     struct text now = TEXT_INIT, why = TEXT_INIT;
@@ -205,7 +205,7 @@ static enum sweep_outcome launch(struct sweep *sweep, const struct plan_run *run
     enum sweep_outcome outcome = SWEEP_FAILED;
     switch (driver_run(&sweep->driver, run, order, folder, &rows, &signal, why)) {
     case RUN_DONE:
-        if (sweep_files_changed(sweep, &changed))
+        if (files_changed(sweep, &changed))
             run_rows_disown(&rows, text_string(&changed));
         sweep->last_order = order;
         sweep->progress.made++;
@@ -309,7 +309,7 @@ static bool goes_on(struct sweep *sweep, enum sweep_outcome *outcome, struct tex
         *outcome = from_signal(signal);
         return false;
     }
-    if (sweep_files_changed(sweep, why)) {
+    if (files_changed(sweep, why)) {
         text_add(why, ": no further run is started, the rest is left for --resume");
         note_end(sweep, "stopped:", why);
         *outcome = SWEEP_FAILED;

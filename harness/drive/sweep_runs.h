@@ -34,9 +34,6 @@ int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...)
 /* The clock that the study's `until` goes by: a time of day is real time, a duration passes as
  * it does whatever is done to that clock. */
 uint64_t sweep_now(const struct sweep *sweep);
-/* The files that the study names, against those that it began with; says how they differ: then
- * nothing that is predicted or estimated now belongs to it. */
-bool sweep_files_changed(const struct sweep *sweep, struct text *how);
 /* Makes every run that is not made. */
 enum sweep_outcome sweep_make_runs(struct sweep *sweep, struct text *why) MUST_CHECK;
 /* Is there a run to be made? */

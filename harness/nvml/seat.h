@@ -13,6 +13,7 @@
 
 /* Bytes of a real card that context and libraries are assumed to take, until measured. */
 #define SEAT_ASSUMED_OVERHEAD (UINT64_C(1) << 30)
+#define SEAT_ASSUMED_WORDS "1 GiB assumed"
 
 struct seat {
     struct nvml_device card; /* uuid "": there is none; a word tells the UUID only */

@@ -118,7 +118,7 @@ static const char *const basis_words[] = {
     [BASIS_GIVEN] = "given with --capacity instead of each rank's own",
     [BASIS_CONFIGURED] = "configured in the study",
     [BASIS_CARD] =
-        "NVML's total less its reserve, less 1 GiB assumed for context and libraries",
+        "NVML's total less its reserve, less " SEAT_ASSUMED_WORDS " for context and libraries",
     [BASIS_NONE] = "there is no device to ask: whether a point fits is not judged "
                    "(--capacity names one)",
 };

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const backends[] = {"cuda", "simulated", "host", NULL}; /* backend_name */
-
 #define ROW(name_, type_, fallback_, help_)                                                    \
     {                                                                                          \
         .name = #name_, .type = type_, .offset = offsetof(struct rank_setting, name_),         \
@@ -17,12 +15,6 @@ static const struct option rank_options[] = {
     ROW(timeout, OPTION_DURATION, "600s", "TIME from the start barrier to the end"),
     ROW(settle, OPTION_DURATION, "30s", "TIME to wait for the card's baseline"),
     ROW(sample, OPTION_DURATION, "100ms", "TIME between two readings of the card"),
-    {.name = "backend",
-     .type = OPTION_CHOICE,
-     .offset = offsetof(struct rank_setting, backend),
-     .choices = backends,
-     .fallback = NULL,
-     .help = "what the child runs on"},
     ROW(fault, OPTION_TEXT, "", "PHASE:KIND[:RANK]"),
     ROW(trace, OPTION_FLAG, "no", "trace.RANK.csv in the run folder"),
     ROW(speaks_phases, OPTION_FLAG, "yes", "the child must close its phases"),

@@ -17,7 +17,6 @@ struct rank_setting {
     uint64_t timeout;   /* ns, from the start barrier */
     uint64_t settle;    /* ns, longest wait for the card's baseline */
     uint64_t sample;    /* ns between two samples */
-    int backend;        /* enum backend_name */
     char *fault;        /* PHASE:KIND[:RANK], or empty */
     bool trace;         /* the child records what it asks of its allocator */
     bool speaks_phases; /* the child is expected to close phases */

@@ -60,7 +60,6 @@ static void settings_of_a_rank_go_there_and_back(void **state)
                                       .timeout = 1500000000,
                                       .settle = 0,
                                       .sample = 100000000,
-                                      .backend = 1,
                                       .fault = (char[]){"inputs:kill:1"},
                                       .speaks_phases = true,
                                       .seats = seats,
@@ -84,7 +83,6 @@ static void settings_of_a_rank_go_there_and_back(void **state)
     assert_string_equal(got.run_folder, "/r");
     assert_int_equal(got.timeout, 1500000000);
     assert_int_equal(got.settle, 0);
-    assert_int_equal(got.backend, 1);
     assert_true(got.speaks_phases);
     assert_int_equal(got.ranks, 3);
     for (size_t i = 0; i < 3; i++)
