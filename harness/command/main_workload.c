@@ -3,6 +3,7 @@
 #include "harness/base/log.h"
 #include "harness/command/describe.h"
 #include "harness/workload/request.h"
+#include "harness/workload/session.h"
 #include "harness/protocol/phases.h"
 #include "harness/workload/speaker.h"
 
@@ -74,7 +75,7 @@ static int run(const struct request *request, struct text *why)
         return -1;
     }
     struct phase_listener listener = {.line = speaker_line, .user = &speaker};
-    enum status status = workload_run(&request->setting, request->backend, page, &listener);
+    enum status status = session_run(&request->setting, request->backend, page, &listener);
     int code = say_end(&speaker, status);
     speaker_close(&speaker);
     if (page)

@@ -1,6 +1,7 @@
 #include "harness/plan/plan.h"
 
 #include "kernels/backends.h"
+#include "harness/workload/session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ static enum status run_simulated(const struct study *study, const struct point *
         .overhead = seat->overhead};
     setting.memory.allocator_setting.limit = seat->limit;
     const struct phase_listener listener = {.line = collect, .user = collector};
-    return workload_run(&setting, backend_find("simulated"), NULL, &listener);
+    return session_run(&setting, backend_find("simulated"), NULL, &listener);
 }
 
 /* The names of phases do not depend on sizes, so those behind a failure are learnt from the

@@ -1,5 +1,5 @@
+#include "harness/workload/fault.h"
 #include "harness/base/units.h"
-#include "harness/workload/session_inside.h"
 
 #include <signal.h>
 #include <spawn.h>
@@ -10,92 +10,27 @@
 
 extern char **environ;
 
-static void fire_host_oom(struct session *session)
-{
-    struct refusal refusal = {.by = "host"};
-    session_refused(session, OUTCOME_HOST_OOM, &refusal);
-}
-
-static void die_by(int signal_number)
-{
-    signal(signal_number, SIG_DFL); /* a sanitizer's handler would turn it into an exit */
-    kill(getpid(), signal_number);
-    for (;;)
-        pause();
-}
-
-static void fire_kill(struct session *session)
-{
-    (void)session;
-    die_by(SIGKILL);
-}
-
-static void fire_segv(struct session *session)
-{
-    (void)session;
-    die_by(SIGSEGV);
-}
-
-static void fire_hang(struct session *session)
-{
-    (void)session;
-    for (;;)
-        pause();
-}
-
-static void fire_setsid(struct session *session)
-{
-    posix_spawnattr_t attributes;
-    pid_t pid;
-    char *const argv[] = {"sleep", "300", NULL};
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    if (posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ) != 0)
-        session_fail(session, STATUS_error, "fault: cannot start sleep");
-    else
-        fire_hang(session);
-}
-
-static void fire_exit(struct session *session)
-{
-    fprintf(stderr, "fault: exit %d in the middle of phase %s\n", session->fault.exit_code,
-            session->phase);
-    _exit(session->fault.exit_code);
-}
-
-static void fire_illegal_access(struct session *session)
-{
-    const struct ops *ops = session->backend->ops;
-    if (!ops || !ops->violate)
-        session_fail(session, STATUS_error, "illegal access (fault on a device without one)");
-    else
-        session_check(session, ops->violate(&session->device));
-}
-
-static const struct fault_kind kinds[] = {
-    {"oom", NULL},        {"host_oom", fire_host_oom},
-    {"kill", fire_kill},  {"segv", fire_segv},
-    {"hang", fire_hang},  {"setsid", fire_setsid},
-    {"exit-", fire_exit}, {"illegal-access", fire_illegal_access},
+static const char *const kinds[] = {
+    [FAULT_OOM] = "oom",    [FAULT_HOST_OOM] = "host_oom",
+    [FAULT_KILL] = "kill",  [FAULT_SEGV] = "segv",
+    [FAULT_HANG] = "hang",  [FAULT_SETSID] = "setsid",
+    [FAULT_EXIT] = "exit-", [FAULT_ILLEGAL_ACCESS] = "illegal-access",
 };
 
-static const struct fault_kind *find_kind(const char *words, int *exit_code)
+static int parse_kind(const char *words, struct fault *fault)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        const struct fault_kind *kind = &kinds[i];
-        if (kind->fire != fire_exit) {
-            if (strcmp(words, kind->name) == 0)
-                return kind;
-            continue;
-        }
         uint64_t code;
-        if (text_starts_with(words, kind->name) &&
-            parse_count(words + strlen(kind->name), &code, NULL) == 0 && code <= 255) {
-            *exit_code = (int)code;
-            return kind;
+        fault->kind = (enum fault_kind)i;
+        if (i != FAULT_EXIT && strcmp(words, kinds[i]) == 0)
+            return 0;
+        if (i == FAULT_EXIT && text_starts_with(words, kinds[i]) &&
+            parse_count(words + strlen(kinds[i]), &code, NULL) == 0 && code <= 255) {
+            fault->exit_code = (int)code;
+            return 0;
         }
     }
-    return NULL;
+    return -1;
 }
 
 int fault_parse(const char *words, const char *const *phases, struct fault *fault,
@@ -118,8 +53,7 @@ int fault_parse(const char *words, const char *const *phases, struct fault *faul
             text_addf(why, " %s", phases[i]);
         return -1;
     }
-    parsed.kind = find_kind(colon + 1, &parsed.exit_code);
-    if (!parsed.kind || length >= sizeof parsed.phase) {
+    if (parse_kind(colon + 1, &parsed) != 0 || length >= sizeof parsed.phase) {
         text_addf(why,
                   "fault %s: KIND must be one of oom host_oom kill segv hang setsid "
                   "exit-N (N at most 255) illegal-access",
@@ -131,37 +65,47 @@ int fault_parse(const char *words, const char *const *phases, struct fault *faul
     return 0;
 }
 
-static void fire(struct session *session)
+bool fault_arm(struct fault *fault, const char *phase)
 {
-    struct fault *fault = &session->fault;
-    if (!fault->armed || !fault->kind->fire)
-        return;
-    fault->armed = false;
-    fault->kind->fire(session);
+    if (fault->spent || !fault->phase[0] || strcmp(fault->phase, phase) != 0)
+        return false;
+    fault->armed = fault->spent = true;
+    return true;
 }
 
-void fault_at_begin(struct session *session)
+static void stop_for_ever(void)
 {
-    struct fault *fault = &session->fault;
-    if (fault->fired || !fault->phase[0] || strcmp(fault->phase, session->part) != 0)
-        return;
-    fault->armed = fault->fired = true;
-    if (!fault->kind->fire && session->memory)
-        memory_refuse_next(session->memory);
+    for (;;)
+        pause();
 }
 
-void fault_at_block(void *session)
+static void die_by(int signal_number)
 {
-    fire(session);
+    signal(signal_number, SIG_DFL); /* a sanitizer's handler would turn it into an exit */
+    kill(getpid(), signal_number);
+    stop_for_ever();
 }
 
-void fault_at_stop(struct session *session)
+static int leave_a_child(void)
 {
-    struct refusal refusal = {.by = "device"};
-    if (!session->fault.armed)
-        return;
-    if (session->fault.kind->fire)
-        fire(session);
-    else
-        session_refused(session, OUTCOME_OOM, &refusal); /* it asked for nothing */
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    char *const argv[] = {"sleep", "300", NULL};
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    return posix_spawnp(&pid, argv[0], NULL, &attributes, argv, environ);
+}
+
+void fault_strike(const struct fault *fault, const char *phase)
+{
+    if (fault->kind == FAULT_KILL)
+        die_by(SIGKILL);
+    if (fault->kind == FAULT_SEGV)
+        die_by(SIGSEGV);
+    if (fault->kind == FAULT_EXIT) {
+        fprintf(stderr, "fault: exit %d in the middle of phase %s\n", fault->exit_code, phase);
+        _exit(fault->exit_code);
+    }
+    if (fault->kind == FAULT_HANG || leave_a_child() == 0)
+        stop_for_ever();
 }

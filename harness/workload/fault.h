@@ -16,22 +16,32 @@
 
 #include "harness/base/text.h"
 
-struct session;
-struct fault_kind {
-    const char *name;
-    /* NULL: the phase's next request is refused instead */
-    void (*fire)(struct session *session);
+enum fault_kind {
+    FAULT_OOM,
+    FAULT_HOST_OOM,
+    FAULT_KILL,
+    FAULT_SEGV,
+    FAULT_HANG,
+    FAULT_SETSID,
+    FAULT_EXIT,
+    FAULT_ILLEGAL_ACCESS,
 };
 
 struct fault {
     char phase[48]; /* "" no fault */
-    const struct fault_kind *kind;
+    enum fault_kind kind;
     int exit_code;
-    bool armed, fired;
+    bool armed; /* its phase runs, and it is still to strike */
+    bool spent; /* it was armed once */
 };
 
 /* `words` is PHASE:KIND; NULL or "" is no fault. The phase must be one of `phases`. */
 int fault_parse(const char *words, const char *const *phases, struct fault *fault,
                 struct text *why) MUST_CHECK;
+/* At the start of a phase. True: the fault is this phase's, and armed now. */
+bool fault_arm(struct fault *fault, const char *phase);
+/* Ends or stops this process, for the kinds from FAULT_KILL to FAULT_EXIT; returns only when
+ * FAULT_SETSID could not start its child. */
+void fault_strike(const struct fault *fault, const char *phase);
 
 #endif

@@ -20,6 +20,24 @@
 #include "kernels/ops.h"
 #include "harness/workload/workload.h"
 
+/* --- from outside ------------------------------------------------------------------------- */
+
+/* Who is told about phases. Rows hold only what the workload knows; they live during the call.
+ * hello comes when the device is open; begin, then end or fail. */
+struct phase_listener {
+    void (*line)(void *user, const char *verb, const struct row *row);
+    void *user;
+};
+
+struct backend; /* device_ops + ops; a row each in kernels/backends.h */
+
+/* Runs setting->workload. Returns the status of the child's own verdict (ok, oom, host_oom,
+ * error). Never prints. `page` may be NULL. */
+enum status session_run(const struct setting *setting, const struct backend *backend,
+                        struct live_page *page, const struct phase_listener *listener);
+
+/* --- for workloads ------------------------------------------------------------------------ */
+
 #define SHAPE_RANK 4
 struct shape {
     uint64_t size[SHAPE_RANK]; /* the first 0 ends it */
@@ -45,9 +63,9 @@ void session_libraries(struct session *session);
 
 /* In a whole run (phases = whole) everything from the first phase behind `libraries` to the end
  * of the last one of workload->phases in its last repeat is one phase, `cycle`: model, inputs,
- * cold, warm-up and warm executions as they would follow each other in life. Nothing here waits
- * for the device inside it; between stop and report of a part session_math() is NULL, so that
- * no result is looked at but the last, which is the cycle's. Its tokens are the sum of its
+ * cold, warm-up and warm executions follow each other as in an ordinary program. Nothing here
+ * waits for the device inside it; between stop and report of a part session_math() is NULL, so
+ * that no result is looked at but the last, which is the cycle's. Its tokens are the sum of its
  * parts'. A workload need not know: it is the same calls. */
 /* `pass` is "first", "warm" or NULL; `repeat` counts from 1, 0: none. Tensors are taken within
  * a phase only. */

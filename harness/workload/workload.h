@@ -50,18 +50,4 @@ struct workload {
 extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
 const struct workload *workload_find(const char *name);
 
-/* Who is told about phases. Rows hold only what the workload knows; they live during the call.
- * hello comes when the device is open; begin, then end or fail. */
-struct phase_listener {
-    void (*line)(void *user, const char *verb, const struct row *row);
-    void *user;
-};
-
-struct backend; /* device_ops + ops; a row each in kernels/backends.h */
-
-/* Runs it. Returns the status that the child's own verdict has (ok, oom, host_oom, error).
- * Never prints. `page` may be NULL. */
-enum status workload_run(const struct setting *setting, const struct backend *backend,
-                         struct live_page *page, const struct phase_listener *listener);
-
 #endif

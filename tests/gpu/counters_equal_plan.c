@@ -52,7 +52,7 @@ static enum status run(const struct setting *setting, const char *backend,
                        struct recorder *recorder)
 {
     struct phase_listener listener = {.line = record, .user = recorder};
-    return workload_run(setting, backend_find(backend), NULL, &listener);
+    return session_run(setting, backend_find(backend), NULL, &listener);
 }
 
 static const char *cell(const struct row *row, enum column column)

@@ -95,7 +95,7 @@ static bool run(struct setting *setting, const char *backend, struct kept *kept)
     forget(kept);
     unlink(answer);
     setting->memory.device.capacity = cuda ? reading_missing() : reading_of((uint64_t)64 << 30);
-    return workload_run(setting, backend_find(backend), NULL, &listener) == STATUS_ok;
+    return session_run(setting, backend_find(backend), NULL, &listener) == STATUS_ok;
 }
 
 static struct json *read_json(const char *path)

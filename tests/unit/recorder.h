@@ -70,7 +70,7 @@ static enum status run(const struct setting *setting, const char *backend,
 {
     struct phase_listener listener = {.line = record, .user = recorder};
     *recorder = (struct recorder){.count = 0};
-    return workload_run(setting, backend_find(backend), NULL, &listener);
+    return session_run(setting, backend_find(backend), NULL, &listener);
 }
 
 /* A recording of memory, with what belongs to it. */

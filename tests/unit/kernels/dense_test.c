@@ -229,7 +229,7 @@ static void is_planned_in_no_time(void **state)
     setting.warmup = 3, setting.repeats = 5;
     for (int i = 0; i < 200; i++) {
         uint64_t start = clock_monotonic_ns();
-        enum status status = workload_run(&setting, backend_find("simulated"), NULL, &listener);
+        enum status status = session_run(&setting, backend_find("simulated"), NULL, &listener);
         uint64_t took = clock_monotonic_ns() - start;
         assert_int_equal(status, STATUS_ok);
         best = took < best ? took : best;

@@ -108,12 +108,12 @@ static void nothing_waits_inside_a_cycle(void **state)
     setting.repeats = 4;
     setting.phases = PHASES_WHOLE;
     waits = means = 0;
-    assert_int_equal(workload_run(&setting, &counted, NULL, &listener), STATUS_ok);
+    assert_int_equal(session_run(&setting, &counted, NULL, &listener), STATUS_ok);
     assert_int_equal(waits_at_end - waits_at_begin, 1); /* the one that closes it */
     assert_int_equal(means, 1);
     setting.phases = PHASES_SPLIT;
     waits = means = 0;
-    assert_int_equal(workload_run(&setting, &counted, NULL, &listener), STATUS_ok);
+    assert_int_equal(session_run(&setting, &counted, NULL, &listener), STATUS_ok);
     assert_int_equal(means, 5);
     assert_true(waits >= 2 * 9);
 }

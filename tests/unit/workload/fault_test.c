@@ -3,7 +3,7 @@
  * the allocator's invariants checked after every operation. Each time proper rows, and nothing
  * left. */
 #include "kernels/backends.h"
-#include "harness/workload/workload.h"
+#include "harness/workload/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,7 +135,7 @@ static bool run_refusing(const struct setting *setting, uint64_t at)
     const struct phase_listener listener = {hear, &heard};
     memset(&device, 0, sizeof(device));
     device.refuse_at = at;
-    const enum status status = workload_run(setting, &backend, NULL, &listener);
+    const enum status status = session_run(setting, &backend, NULL, &listener);
     const bool refused = device.calls >= at;
     assert_int_equal(device.opens, 1);
     assert_int_equal(device.bytes, 0);
@@ -253,7 +253,7 @@ static void every_workload_under_a_limit(void **state)
             setting.memory.allocator = name;
             setting.memory.allocator_setting.limit = reading_of(mib << 20);
             memset(&device, 0, sizeof(device));
-            const enum status status = workload_run(&setting, &backend, NULL, &listener);
+            const enum status status = session_run(&setting, &backend, NULL, &listener);
             assert_true(status == STATUS_ok || status == STATUS_oom);
             assert_int_equal(device.bytes, 0);
             if (status == STATUS_oom)

@@ -230,7 +230,7 @@ static void an_operation_can_be_refused(void **state)
         setting.memory.allocator = "direct";
         setting.memory.device.capacity = reading_of(100000000);
         enum status wanted = host ? STATUS_host_oom : STATUS_oom;
-        assert_int_equal(workload_run(&setting, &backend, NULL, &listener), wanted);
+        assert_int_equal(session_run(&setting, &backend, NULL, &listener), wanted);
         const struct row *row = &recorder.rows[recorder.count - 1];
         assert_string_equal(row_text(row, COLUMN_phase), "cold_forward");
         assert_string_equal(row_text(row, COLUMN_refused_by), host ? "host" : "device");
