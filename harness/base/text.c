@@ -167,6 +167,17 @@ const char *text_string(const struct text *text)
     return text->data != NULL ? text->data : "";
 }
 
+const char *text_line(const struct text *text, size_t *at, size_t *length)
+{
+    if (*at >= text->length)
+        return NULL;
+    const char *line = text->data + *at;
+    const char *newline = memchr(line, '\n', text->length - *at);
+    *length = newline != NULL ? (size_t)(newline - line) : text->length - *at;
+    *at += *length + (newline != NULL);
+    return line;
+}
+
 char *text_detach(struct text *text)
 {
     text_reserve(text, 0);

@@ -45,6 +45,9 @@ void text_clear(struct text *text); /* length 0, memory kept */
 void text_release(struct text *text);
 /* The NUL-terminated contents, "" when empty; borrowed until the next change. */
 const char *text_string(const struct text *text);
+/* The line that begins at byte *at, without its newline; NULL at the end. *at, 0 before the
+ * first, moves behind it. */
+const char *text_line(const struct text *text, size_t *at, size_t *length);
 /* Hands the buffer over to the caller, who frees it; text is empty afterwards. */
 char *text_detach(struct text *text) MUST_CHECK;
 

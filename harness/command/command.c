@@ -103,13 +103,11 @@ size_t command_overrides(const struct command_call *call, const char **overrides
     return count;
 }
 
-void command_log_lines(const char *lines)
+void command_log_lines(const struct text *lines)
 {
-    while (*lines) {
-        size_t length = strcspn(lines, "\n");
-        log_error("%.*s", (int)length, lines);
-        lines += length + (lines[length] == '\n');
-    }
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(lines, &at, &length)) != NULL;)
+        log_error("%.*s", (int)length, line);
 }
 
 void command_add_flag(struct text *out, const char *name)

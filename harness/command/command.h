@@ -79,7 +79,7 @@ void command_add_flag(struct text *out, const char *name);
 /* Every --set in order into `overrides`, which has room for call->given_count; their number. */
 size_t command_overrides(const struct command_call *call, const char **overrides);
 /* Logs each line as an error of its own. */
-void command_log_lines(const char *lines);
+void command_log_lines(const struct text *lines);
 
 /* The parts of the facility, apart for its tests. */
 bool command_part(const struct command *command, size_t index, struct option_part *part);

@@ -111,7 +111,7 @@ static int run(struct command_call *call)
     else if (options->output[0] && file_exists(options->output))
         code = refuse(SWEEP_EXISTS, "the output exists; nothing was measured");
     else if (one_point_study(call, &study, &why) != 0)
-        command_log_lines(text_string(&why));
+        command_log_lines(&why);
     else {
         struct text notes = TEXT_INIT;
         bool good = study_look(&study, &notes, &why) == 0;

@@ -61,7 +61,7 @@ static int run(struct command_call *call)
         code = plan_study(call, &study);
         study_release(&study);
     } else {
-        command_log_lines(text_string(&errors));
+        command_log_lines(&errors);
     }
     text_release(&errors);
     free(overrides);

@@ -223,7 +223,7 @@ static int compare(const struct replay_options *o, const struct replay_result *r
         code = fail(text_string(&why));
     else if (o->check[0] && count + figures)
         code = EXIT_FAILURE;
-    command_log_lines(text_string(&differences));
+    command_log_lines(&differences);
     text_release(&differences);
     text_release(&why);
     return code;

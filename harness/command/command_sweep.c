@@ -119,7 +119,7 @@ static int run(struct command_call *call)
         free(folder);
         study_release(&study);
     } else {
-        command_log_lines(text_string(&errors));
+        command_log_lines(&errors);
     }
     text_release(&errors);
     free(overrides);

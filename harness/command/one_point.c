@@ -140,11 +140,9 @@ static void add_error(const struct overrides *overrides, const char *line, size_
 static void add_errors(const struct overrides *overrides, const struct text *errors,
                        struct text *why)
 {
-    for (const char *line = text_string(errors); *line != '\0';) {
-        size_t length = strcspn(line, "\n");
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(errors, &at, &length)) != NULL;)
         add_error(overrides, line, length, why);
-        line += length + (line[length] == '\n');
-    }
 }
 
 /* The section of an option that is handed on: the workload's own comes first, since a workload

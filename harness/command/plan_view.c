@@ -275,15 +275,14 @@ static struct json *cards_json(const struct plan_view *view)
     return list;
 }
 
-static struct json *notes_json(const char *lines)
+static struct json *notes_json(const struct text *lines)
 {
     struct json *list = json_make_array();
-    while (*lines) {
-        size_t length = strcspn(lines, "\n");
-        char *line = xstrndup(lines, length);
-        json_append_text(list, line);
-        free(line);
-        lines += length + (lines[length] == '\n');
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(lines, &at, &length)) != NULL;) {
+        char *note = xstrndup(line, length);
+        json_append_text(list, note);
+        free(note);
     }
     return list;
 }
@@ -415,7 +414,7 @@ void plan_view_json(const struct plan_view *view, struct text *out)
     json_set_text(document, "question", study->question);
     json_set_text(document, "workload", study->setting.workload->name);
     json_set_text(document, "caution", study->setting.workload->caution);
-    json_set(document, "notes", notes_json(text_string(&view->notes)));
+    json_set(document, "notes", notes_json(&view->notes));
     json_set_text(document, "backend", backend_names[study->setting.backend]);
     json_set_count(document, "run_count", view->plan.count);
     json_set_count(document, "point_count", view->outlook.point_count);

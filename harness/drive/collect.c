@@ -16,13 +16,10 @@ static void add_launcher_words(const char *run_folder, const char *start, struct
     char *path = launcher_output_path(run_folder);
     struct text words = TEXT_INIT, plain = TEXT_INIT;
     if (file_read_tail(path, LAUNCHER_WORDS, &words, NULL) == 0) {
-        const char *line = text_string(&words);
-        while (*line != '\0') {
-            size_t length = strcspn(line, "\n");
+        size_t at = 0, length;
+        for (const char *line; (line = text_line(&words, &at, &length)) != NULL;)
             if (strspn(line, "-") < length && text_starts_with(line, start))
                 text_addf(&plain, "%s%.*s", plain.length > 0 ? " " : "", (int)length, line);
-            line += length + (line[length] == '\n' ? 1 : 0);
-        }
     }
     text_add_escaped(out, text_string(&plain), plain.length, ROOM);
     text_release(&words);

@@ -45,16 +45,14 @@ static char *find_in_file(const char *path, const char *name)
     struct text contents = TEXT_INIT;
     char *found = NULL;
     if (file_read(path, 1u << 20, &contents, NULL) == 0) {
-        const char *line = text_string(&contents);
-        while (found == NULL && line != NULL && *line != '\0') {
+        size_t at = 0, length;
+        const char *line;
+        while (found == NULL && (line = text_line(&contents, &at, &length)) != NULL)
             if (text_starts_with(line, name)) {
                 const char *value = line + strlen(name);
                 value += strspn(value, " \t\"");
                 found = xstrndup(value, strcspn(value, "\"\n"));
             }
-            line = strchr(line, '\n');
-            line = line != NULL ? line + 1 : NULL;
-        }
     }
     text_release(&contents);
     return found;

@@ -57,11 +57,10 @@ int sweep_tell(struct sweep *sweep, struct text *why, const char *format, ...)
 static int tell_lines(struct sweep *sweep, const struct text *lines, struct text *why)
 {
     int result = 0;
-    for (const char *line = text_string(lines); result == 0 && *line != '\0';) {
-        size_t length = strcspn(line, "\n");
+    const char *line;
+    size_t at = 0, length;
+    while (result == 0 && (line = text_line(lines, &at, &length)) != NULL)
         result = sweep_tell(sweep, why, "%.*s", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
     return result;
 }
 

@@ -14,13 +14,10 @@ static struct reading read_counter(const char *path)
     struct text contents = TEXT_INIT;
     struct reading count = reading_missing();
     if (file_read(path, LARGEST_FILE, &contents, NULL) == 0) {
-        const char *line = text_string(&contents);
-        while (line != NULL) {
+        size_t at = 0, length;
+        for (const char *line; (line = text_line(&contents, &at, &length)) != NULL;)
             if (text_starts_with(line, "oom_kill "))
                 count = reading_of(strtoull(line + strlen("oom_kill "), NULL, 10));
-            line = strchr(line, '\n');
-            line = line != NULL ? line + 1 : NULL;
-        }
     }
     text_release(&contents);
     return count;

@@ -103,20 +103,16 @@ int line_parse(const char *line, size_t length, char verb[16], struct row *row)
 size_t line_each(const struct text *contents,
                  void (*each)(void *user, const char *verb, const struct row *row), void *user)
 {
-    size_t bad = 0;
-    size_t at = 0;
+    size_t bad = 0, at = 0, length;
     struct row row = ROW_INIT;
-    while (at < contents->length) {
-        const char *line = contents->data + at;
-        const char *end = memchr(line, '\n', contents->length - at);
-        if (end == NULL)
+    for (const char *line; (line = text_line(contents, &at, &length)) != NULL;) {
+        if (contents->data[at - 1] != '\n')
             break; /* torn: its writer died in the middle */
         char verb[VERB_LONGEST + 1];
-        if (line_parse(line, (size_t)(end - line), verb, &row) == 0)
+        if (line_parse(line, length, verb, &row) == 0)
             each(user, verb, &row);
         else
             bad++;
-        at += (size_t)(end - line) + 1;
     }
     row_release(&row);
     return bad;

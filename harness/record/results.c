@@ -560,15 +560,14 @@ void results_current(const char *folder, struct text *run, struct text *since)
     may_fail(file_read_tail(path, EVENTS_READ, &events, NULL));
     text_clear(run);
     text_clear(since);
-    for (const char *line = text_string(&events); *line != '\0';) {
-        int length = (int)strcspn(line, "\n");
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(&events, &at, &length)) != NULL;) {
         const char *word = length > STAMP ? line + STAMP : "";
         text_clear(run);
         if (strncmp(word, "begin ", 6) == 0) {
-            text_addf(run, "%.*s", length - STAMP - 6, word + 6);
+            text_addf(run, "%.*s", (int)length - STAMP - 6, word + 6);
             text_setf(since, "%.*s", STAMP - 1, line);
         }
-        line += length + (line[length] == '\n');
     }
     text_release(&events);
     free(path);

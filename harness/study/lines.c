@@ -176,15 +176,12 @@ static void scan_line(const char *base, size_t start, size_t length, struct line
 void lines_scan(const struct text *bytes, struct lines *lines)
 {
     *lines = (struct lines){NULL, 0};
-    for (size_t start = 0; start < bytes->length;) {
-        const char *at = bytes->data + start;
-        const char *newline = memchr(at, '\n', bytes->length - start);
-        size_t length = newline ? (size_t)(newline - at) : bytes->length - start;
-        size_t next = start + length + 1;
+    size_t next = 0, length;
+    for (const char *at; (at = text_line(bytes, &next, &length)) != NULL;) {
+        size_t start = (size_t)(at - bytes->data);
         if (length > 0 && at[length - 1] == '\r')
             length--;
         scan_line(bytes->data, start, length, GROW(lines->line, lines->count));
-        start = next;
     }
 }
 

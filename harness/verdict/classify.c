@@ -101,15 +101,11 @@ static void read_line(struct reading_of_words *read, struct line line)
 static struct reading_of_words read_words(const struct text *words)
 {
     struct reading_of_words read = {.host = {NULL, 0}};
-    const char *at = words->data, *end = at + words->length;
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL)
-            stop = end;
-        struct line line = trimmed(at, (size_t)(stop - at));
+    size_t at = 0, length;
+    for (const char *bytes; (bytes = text_line(words, &at, &length)) != NULL;) {
+        struct line line = trimmed(bytes, length);
         if (line.length > 0)
             read_line(&read, line);
-        at = stop < end ? stop + 1 : end;
     }
     return read;
 }

@@ -188,11 +188,9 @@ static void add_model(const struct decoder_files *files, struct text *notes)
                   files->set.file_count == 1 ? "" : "s");
     if (shape->notes[0])
         text_addf(notes, "\nconfig.json: %s", shape->notes);
-    for (const char *at = text_string(&files->odd); *at;) {
-        size_t length = strcspn(at, "\n");
-        text_addf(notes, "\nwarning: %.*s", (int)length, at);
-        at += length + (at[length] == '\n');
-    }
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(&files->odd, &at, &length)) != NULL;)
+        text_addf(notes, "\nwarning: %.*s", (int)length, line);
 }
 
 int decoder_look(const struct point *point, const void *options, struct text *notes,

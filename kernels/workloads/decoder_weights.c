@@ -211,11 +211,10 @@ void decoder_weights_need(struct decoder_files *files)
 /* A row has one line for each. */
 static void join_lines(const struct text *lines, struct text *out)
 {
-    for (const char *at = text_string(lines); *at;) {
-        size_t length = strcspn(at, "\n");
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(lines, &at, &length)) != NULL;) {
         bool opens = out->length && out->data[out->length - 1] == ':';
-        text_addf(out, "%s%.*s", opens ? " " : out->length ? "; " : "", (int)length, at);
-        at += length + (at[length] == '\n');
+        text_addf(out, "%s%.*s", opens ? " " : out->length ? "; " : "", (int)length, line);
     }
 }
 

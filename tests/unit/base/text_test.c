@@ -226,6 +226,41 @@ static void suggests_the_nearest(void **state)
     assert_null(text_nearest(longest, names));
 }
 
+static void assert_lines(const char *bytes, size_t length, const char *const *wanted)
+{
+    struct text text = TEXT_INIT;
+    text_add_bytes(&text, bytes, length);
+    size_t at = 0, one;
+    for (const char *line; (line = text_line(&text, &at, &one)) != NULL; wanted++) {
+        assert_non_null(*wanted);
+        assert_int_equal(one, strlen(*wanted));
+        assert_memory_equal(line, *wanted, one);
+    }
+    assert_null(*wanted);
+    assert_int_equal(at, length);
+    text_release(&text);
+}
+
+static void gives_its_lines(void **state)
+{
+    (void)state;
+    assert_lines("", 0, (const char *const[]){NULL});
+    assert_lines("\n", 1, (const char *const[]){"", NULL});
+    assert_lines("a\n\nbc", 5, (const char *const[]){"a", "", "bc", NULL});
+    assert_lines("a\r\nb\n", 5, (const char *const[]){"a\r", "b", NULL});
+    /* A NUL ends no line. */
+    struct text text = TEXT_INIT;
+    size_t at = 0, length;
+    text_add_bytes(&text, "a\0b\nc", 5);
+    assert_memory_equal(text_line(&text, &at, &length), "a\0b", 3);
+    assert_int_equal(length, 3);
+    assert_memory_equal(text_line(&text, &at, &length), "c", 1);
+    assert_null(text_line(&text, &at, &length));
+    text_release(&text);
+    at = 0;
+    assert_null(text_line(&text, &at, &length));
+}
+
 /* Whoever wants no reason passes none. */
 static void nobody_listens(void **state)
 {
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test(limit_keeps_whole_pieces),
         cmocka_unit_test(knows_utf8),
         cmocka_unit_test(suggests_the_nearest),
+        cmocka_unit_test(gives_its_lines),
         cmocka_unit_test(nobody_listens),
         cmocka_unit_test(allocates),
     };

@@ -54,11 +54,9 @@ static void read_shipped(const char *name, const char *const *sets, struct study
 
 static void add_lines(struct text *out, const struct text *lines)
 {
-    for (const char *line = text_string(lines); *line != '\0';) {
-        size_t length = strcspn(line, "\n");
+    size_t at = 0, length;
+    for (const char *line; (line = text_line(lines, &at, &length)) != NULL;)
         text_addf(out, "  %.*s\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
 }
 
 /* Of a file that is frozen as it stands nothing is repeated. */
