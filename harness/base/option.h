@@ -42,6 +42,7 @@ struct option {
     const char *const *choices; /* CHOICE, NAME: NULL-terminated */
     const char *fallback;       /* default, in the grammar of the type; NULL: must be given */
     const char *help;           /* one line; begins with the argument's meaning */
+    char letter;                /* 'o': -o stands for it where a command allows; 0: none */
     const char *not_yet;        /* non-NULL: values but `fallback` are refused; "" or why */
     const void *about;          /* what else the table's owner says of it, as he declares it */
 };

@@ -62,6 +62,8 @@ void option_help(const struct option *table, struct text *out)
             add_argument(option, out);
         }
         add_help(option, start, out);
+        if (option->letter != 0)
+            text_addf(out, " (-%c)", option->letter);
         bool plain = option->fallback == NULL || option->fallback[0] == '\0' ||
                      (option->type == OPTION_FLAG && strcmp(option->fallback, "no") == 0);
         bool others = !plain && option->type == OPTION_CHOICE && option->not_yet != NULL;

@@ -17,17 +17,20 @@ static const struct option everywhere_options[] = {
      .type = OPTION_FLAG,
      .offset = offsetof(struct everywhere, help),
      .fallback = "no",
-     .help = "print this and stop (-h)"},
+     .help = "print this and stop",
+     .letter = 'h'},
     {.name = "quiet",
      .type = OPTION_FLAG,
      .offset = offsetof(struct everywhere, quiet),
      .fallback = "no",
-     .help = "errors only on standard error (-q)"},
+     .help = "errors only on standard error",
+     .letter = 'q'},
     {.name = "verbose",
      .type = OPTION_FLAG,
      .offset = offsetof(struct everywhere, verbose),
      .fallback = "no",
-     .help = "more on standard error (-v)"},
+     .help = "more on standard error",
+     .letter = 'v'},
     {.name = NULL},
 };
 
@@ -35,7 +38,7 @@ static const struct option everywhere_options[] = {
     {                                                                                          \
         .name = "output", .type = OPTION_TEXT,                                                 \
         .offset = offsetof(struct output_option, output), .fallback = "",                      \
-        .help = "new file for the result, instead of standard output (-o)"               \
+        .help = "new file for the result, instead of standard output", .letter = 'o'           \
     }
 const struct option output_options[] = {
     OUTPUT_ROW,
@@ -178,18 +181,12 @@ static int take_option(struct parsing *parsing, const struct option *option, voi
 /* The long option that a letter stands for, or NULL. */
 static const char *long_name(const struct command *command, char letter)
 {
-    switch (letter) {
-    case 'h':
-        return "help";
-    case 'q':
-        return "quiet";
-    case 'v':
-        return "verbose";
-    case 'o':
-        return command->output;
-    default:
-        return NULL;
-    }
+    struct option_part part;
+    for (size_t i = 0; command_part(command, i, &part); i++)
+        for (const struct option *option = part.table; option->name; option++)
+            if (letter && option->letter == letter)
+                return option->name;
+    return NULL;
 }
 
 /* The name in --name, --name=value, -x or -xvalue; *value is NULL when the word has none. */

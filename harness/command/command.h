@@ -43,7 +43,6 @@ struct command {
     size_t operand_min, operand_max;
     const char *about;    /* further lines of the help; NULL: none */
     const char *keys;     /* heading of the list of study keys behind the help; NULL: none */
-    const char *output;   /* the option that -o stands for; NULL: none */
     const char *not_yet;  /* non-NULL: refused with these words */
     const char *repeated; /* the one option that may be given again; NULL: none */
     size_t options_size;

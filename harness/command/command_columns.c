@@ -74,7 +74,6 @@ static const struct option_part parts[] = {{.table = output_options}, {.table = 
 const struct command command_columns = {
     .name = "columns",
     .summary = "every column of rows.csv: name, type, unit, definition",
-    .output = "output",
     .options_size = sizeof(struct output_option),
     .parts = parts,
     .run = run,

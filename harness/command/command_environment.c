@@ -93,7 +93,6 @@ const struct command command_environment = {
     .about =
         "Opens no device itself: devices are read through NVML, versions of CUDA and cuBLAS\n"
         "are asked of highwater-workload. What nobody could tell is shown as —.",
-    .output = "output",
     .options_size = sizeof(struct output_option),
     .parts = parts,
     .run = run,

@@ -308,7 +308,6 @@ const struct command command_estimate = {
     .about = "  highwater estimate --parameters 7000000000 --bits 16 --reserve-gib 4\n"
              "  highwater estimate --layers 32 --kv-heads 8 --head-dim 128 --context 8192\n\n"
              "Each figure says where it comes from and what it leaves out.",
-    .output = "output",
     .options_size = sizeof(struct numbers),
     .parts = parts,
     .run = run,

@@ -136,7 +136,6 @@ const struct command command_measure = {
         "  highwater measure --device cuda:0 --workload dense --batch 2 --context 128 \\\n"
         "      --width 1024 --dtype float32 --warmup 3 --repeats 5 --output measures.json\n\n"
         "The rows are those of rows.csv. A run that fails is written too, and exits 3.",
-    .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct one_point),
     .parts = parts,

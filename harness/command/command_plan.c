@@ -90,7 +90,6 @@ const struct command command_plan = {
     .keys =
         "keys of a study file by section; in parentheses what holds when a key is not there,\n"
         "and what a number may be:",
-    .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct plan_options),
     .parts = parts,

@@ -364,7 +364,6 @@ const struct command command_replay = {
         "  A trace has the columns op,id,bytes,stream,address (alloc, free, oom, empty_cache,\n"
         "  begin and end of a phase). Out come, per phase, the allocator's figures as CSV.\n"
         "  All of it is computed; nothing is observed.",
-    .output = "output",
     .options_size = sizeof(struct replay_options),
     .parts = parts,
     .run = run,

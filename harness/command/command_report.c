@@ -107,7 +107,6 @@ const struct command command_report = {
              "last attempt counts; a value at which some runs fit and some do not is\n"
              "unstable. Where a card changed between two runs (capacity, ECC, MIG, driver),\n"
              "those before and after it stand in tables with limits of their own.",
-    .output = "output",
     .options_size = sizeof(struct report_options),
     .parts = parts,
     .run = run,

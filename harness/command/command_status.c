@@ -159,7 +159,6 @@ const struct command command_status = {
     .operand_max = 1,
     .about = "Reads the folder and touches nothing in it. Runs whose end says nothing about\n"
              "the point (dirty, interrupted, device_lost, launch_failed) count as left.",
-    .output = "output",
     .options_size = sizeof(struct output_option),
     .parts = parts,
     .run = run,

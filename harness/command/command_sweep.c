@@ -21,7 +21,8 @@ static const struct option sweep_options[] = {
      .type = OPTION_TEXT,
      AT(results),
      .fallback = "",
-     .help = "the results folder itself, new (-o); default results/NAME"},
+     .help = "the results folder itself, new; default results/NAME",
+     .letter = 'o'},
     {.name = "set",
      .type = OPTION_TEXT,
      AT(set),
@@ -139,7 +140,6 @@ const struct command command_sweep = {
         "--resume. Runs that were interrupted, found the card dirty, lost it or were not\n"
         "launched are always made again on resuming, timeouts when the limit was raised.\n"
         "The keys of a study file: highwater plan --help.",
-    .output = "results",
     .repeated = "set",
     .options_size = sizeof(struct sweep_options),
     .parts = parts,

@@ -32,7 +32,8 @@ const struct option one_point_options[] = {
      .type = OPTION_TEXT,
      AT(output),
      .fallback = "",
-     .help = "new file for the result, instead of standard output (-o)"},
+     .help = "new file for the result, instead of standard output",
+     .letter = 'o'},
     {.name = NULL},
 };
 

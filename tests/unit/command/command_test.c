@@ -33,7 +33,8 @@ static const struct option pick_options[] = {
      .type = OPTION_TEXT,
      .offset = offsetof(struct pick, word),
      .fallback = "",
-     .help = "a word"},
+     .help = "a word",
+     .letter = 'w'},
     {.name = "set",
      .type = OPTION_TEXT,
      .offset = offsetof(struct pick, set),
@@ -103,7 +104,6 @@ static const struct command picker = {
     .operands = "WHAT",
     .operand_min = 1,
     .operand_max = 2,
-    .output = "output",
     .repeated = "set",
     .options_size = sizeof(struct pick),
     .parts = parts,
@@ -133,6 +133,12 @@ static void options_are_taken_in_every_spelling(void **state)
     assert_string_equal(seen.operands, "ab");
     assert_int_equal(CALL("--word=x=y", "a", "-q"), 3);
     assert_string_equal(seen.word, "x=y");
+    assert_int_equal(CALL("-wx=y", "a"), 3);
+    assert_string_equal(seen.word, "x=y");
+    assert_int_equal(CALL("-w", "-q", "a"), 3);
+    assert_string_equal(seen.word, "-q");
+    assert_int_equal(CALL("a", "-w1", "--word=1"), 1);
+    assert_int_equal(CALL("a", "-w"), 1);
 }
 
 static void operands_may_begin_with_a_hyphen_behind_two(void **state)
@@ -259,6 +265,28 @@ static void no_option_of_a_command_hides_another(void **state)
     }
 }
 
+static void a_letter_stands_for_one_option(void **state)
+{
+    (void)state;
+    for (size_t i = 0; commands[i]; i++) {
+        const char *of[128] = {NULL};
+        struct option_part part;
+        for (size_t j = 0; command_part(commands[i], j, &part); j++)
+            for (const struct option *option = part.table; option->name; option++) {
+                size_t letter = (size_t)(unsigned char)option->letter;
+                if (letter == 0)
+                    continue;
+                assert_true(letter < 128);
+                if (of[letter])
+                    fail_msg("%s: -%c is --%s and --%s", commands[i]->name, option->letter,
+                             of[letter], option->name);
+                of[letter] = option->name;
+            }
+        assert_string_equal(of['q'], "quiet");
+        assert_true(of['o'] || commands[i]->not_yet);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +299,7 @@ int main(void)
         cmocka_unit_test(every_option_of_every_command_is_in_its_help),
         cmocka_unit_test(every_key_of_a_study_is_in_the_help_of_plan),
         cmocka_unit_test(no_option_of_a_command_hides_another),
+        cmocka_unit_test(a_letter_stands_for_one_option),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
