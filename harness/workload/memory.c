@@ -257,11 +257,6 @@ const char *memory_reserved_is(const struct memory *m)
     return s->reserved_is_upper_bound ? "upper_bound" : "exact";
 }
 
-struct allocator *memory_allocator(struct memory *m)
-{
-    return m->allocator;
-}
-
 uint64_t memory_close(struct memory *m)
 {
     allocator_listen(m->allocator, NULL, NULL); /* closing is nobody's request */

@@ -42,7 +42,5 @@ const char *memory_counter_source(const struct memory *memory);
 const char *memory_reserved_is(const struct memory *memory);
 /* Blocks not freed: a bug of the workload, returned so that the caller can refuse to say ok. */
 uint64_t memory_close(struct memory *memory);
-/* For tests and for what counters cannot say. */
-struct allocator *memory_allocator(struct memory *memory);
 
 #endif
