@@ -12,30 +12,19 @@ const char *const allocator_names[] = {ALLOCATORS(NAME) NULL};
 const char *const segment_action_names[] = {"segment_alloc", "segment_free", "segment_map",
                                             "segment_unmap", NULL};
 
-#define AT(member) offsetof(struct allocator_setting, member)
+#define AT(member) .offset = offsetof(struct allocator_setting, member)
 #define MIB ((uint64_t)1 << 20)
 const struct option allocator_options[] = {
-    {.name = "roundup_power2_divisions",
-     .type = OPTION_TEXT,
+    {"roundup_power2_divisions", OPTION_TEXT, AT(roundup_power2_divisions),
      .fallback = "0",
-     .offset = AT(roundup_power2_divisions),
      .help = "N, or [MIB:N,...,>:N]: round requests up to N steps between powers of two"},
-    {.name = "max_split_size",
-     .type = OPTION_MAYBE_SIZE,
-     .fallback = "",
-     .offset = AT(max_split_size),
-     .minimum = 20 * MIB,
-     .help = "SIZE: larger free blocks are never split; at least 20MiB"},
-    {.name = "max_non_split_rounding",
-     .type = OPTION_MAYBE_SIZE,
-     .fallback = "",
-     .offset = AT(max_non_split_rounding),
-     .minimum = 20 * MIB,
+    {"max_split_size", OPTION_MAYBE_SIZE, AT(max_split_size), .fallback = "",
+     .minimum = 20 * MIB, .help = "SIZE: larger free blocks are never split; at least 20MiB"},
+    {"max_non_split_rounding", OPTION_MAYBE_SIZE, AT(max_non_split_rounding),
+     .fallback = "", .minimum = 20 * MIB,
      .help = "SIZE: an unsplit block may be this much larger than asked; at least 20MiB"},
-    {.name = "garbage_collection_threshold",
-     .type = OPTION_REAL,
+    {"garbage_collection_threshold", OPTION_REAL, AT(garbage_collection_threshold),
      .fallback = "0",
-     .offset = AT(garbage_collection_threshold),
      .help = "F below 1: share of the limit above which old cached segments are given back"},
     {.name = NULL},
 };

@@ -13,24 +13,12 @@ struct everywhere {
     bool help, quiet, verbose;
 };
 static const struct option everywhere_options[] = {
-    {.name = "help",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct everywhere, help),
-     .fallback = "no",
-     .help = "print this and stop",
-     .letter = 'h'},
-    {.name = "quiet",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct everywhere, quiet),
-     .fallback = "no",
-     .help = "errors only on standard error",
-     .letter = 'q'},
-    {.name = "verbose",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct everywhere, verbose),
-     .fallback = "no",
-     .help = "more on standard error",
-     .letter = 'v'},
+    {"help", OPTION_FLAG, .offset = offsetof(struct everywhere, help), .fallback = "no",
+     .help = "print this and stop", .letter = 'h'},
+    {"quiet", OPTION_FLAG, .offset = offsetof(struct everywhere, quiet), .fallback = "no",
+     .help = "errors only on standard error", .letter = 'q'},
+    {"verbose", OPTION_FLAG, .offset = offsetof(struct everywhere, verbose), .fallback = "no",
+     .help = "more on standard error", .letter = 'v'},
     {.name = NULL},
 };
 
@@ -42,10 +30,7 @@ static const struct option everywhere_options[] = {
     }
 const struct option output_options[] = {
     OUTPUT_ROW,
-    {.name = "json",
-     .type = OPTION_FLAG,
-     .offset = offsetof(struct output_option, json),
-     .fallback = "no",
+    {"json", OPTION_FLAG, .offset = offsetof(struct output_option, json), .fallback = "no",
      .help = "the result as JSON"},
     {.name = NULL},
 };

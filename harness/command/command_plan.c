@@ -11,16 +11,10 @@ struct plan_options {
     char *set;
 };
 static const struct option plan_options[] = {
-    {.name = "capacity",
-     .type = OPTION_MAYBE_SIZE,
-     .minimum = 1,
-     .fallback = "",
-     .offset = offsetof(struct plan_options, capacity),
+    {"capacity", OPTION_MAYBE_SIZE, .offset = offsetof(struct plan_options, capacity),
+     .minimum = 1, .fallback = "",
      .help = "bytes of every rank's card, instead of the real or configured"},
-    {.name = "set",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct plan_options, set),
-     .fallback = "",
+    {"set", OPTION_TEXT, .offset = offsetof(struct plan_options, set), .fallback = "",
      .help = "section.key=value over the study's own; may be given again"},
     {.name = NULL},
 };

@@ -15,12 +15,8 @@ struct report_options {
 };
 static const char *const formats[] = {"text", "csv", "html", "xlsx", NULL};
 static const struct option report_options[] = {
-    {.name = "format",
-     .type = OPTION_CHOICE,
-     .offset = offsetof(struct report_options, format),
-     .choices = formats,
-     .fallback = "text",
-     .help = "how it is written",
+    {"format", OPTION_CHOICE, .offset = offsetof(struct report_options, format),
+     .choices = formats, .fallback = "text", .help = "how it is written",
      .not_yet = "rows.csv itself opens in a spreadsheet"},
     {.name = NULL},
 };
