@@ -9,15 +9,15 @@
 #include <sys/types.h>
 
 struct process_plan {
-    const char *const *argv;         /* NULL-terminated; argv[0] is a path or found in PATH */
-    const char *const *environment;  /* NULL-terminated "NAME=value" added or replaced */
+    const char *const *argv;          /* NULL-terminated; argv[0] is a path or found in PATH */
+    const char *const *environment;   /* NULL-terminated "NAME=value" added or replaced */
     const char *const *drop_prefixes; /* NULL-terminated; such variables are removed */
-    const char *folder;              /* working folder, NULL: ours */
-    const char *output_path;         /* standard output is appended to it; NULL: null device */
-    const char *error_path;          /* standard error likewise */
-    int death_signal;                /* sent when we die; 0: none */
-    int oom_score;                   /* oom_score_adj 0..1000, raised only */
-    bool no_core;                    /* RLIMIT_CORE 0 */
+    const char *folder;               /* working folder, NULL: ours */
+    const char *output_path;          /* standard output is appended to it; NULL: null device */
+    const char *error_path;           /* standard error likewise */
+    int death_signal;                 /* sent when we die; 0: none */
+    int oom_score;                    /* oom_score_adj 0..1000, raised only */
+    bool no_core;                     /* RLIMIT_CORE 0 */
 };
 
 /* Starts it in its own process group with a clean signal mask and dispositions, the null device
