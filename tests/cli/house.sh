@@ -75,6 +75,14 @@ for file in $(grep -lE '#[ \t]*include[ \t]*<(cuda|cublas)[^>]*>' $sources); do
     esac
 done
 
+# --- a unit test lies in the room that it tests
+for file in $(list tests/unit | grep '_test\.c$'); do
+    room=${file#tests/unit/}
+    room=${room%/*}
+    [ -d "harness/$room" ] || [ -d "$room" ] ||
+        say "$file: unit tests lie in tests/unit/ROOM, as the code lies in harness/ROOM or ROOM"
+done
+
 # --- ceilings
 code=$(list harness kernels reports tests | grep -E '\.(c|h|cu|cuh)$')
 # shellcheck disable=SC2086

@@ -21,6 +21,7 @@
 #include <cmocka.h>
 
 #define SECOND 1000000000ull
+#define HANGS (300 * SECOND) /* no machine is that busy */
 
 static int enter(void **state)
 {
@@ -45,7 +46,7 @@ static int run_script(const char *script, struct process_plan plan)
     plan.output_path = "out";
     if (process_start(&plan, &pid, &pidfd, &why) != 0)
         fail_msg("%s", text_string(&why));
-    assert_int_equal(process_wait(pid, pidfd, in(20 * SECOND), &status), 1);
+    assert_int_equal(process_wait(pid, pidfd, in(HANGS), &status), 1);
     close(pidfd);
     text_release(&why);
     return status;
@@ -63,7 +64,7 @@ static void assert_out(const char *wanted)
 static pid_t pid_in(const char *path)
 {
     long pid = 0;
-    for (int i = 0; i < 10000 && pid == 0; i++) {
+    for (int i = 0; i < 100000 && pid == 0; i++) {
         FILE *file = fopen(path, "re");
         if (file != NULL) {
             if (fscanf(file, "%ld", &pid) != 1)
@@ -159,7 +160,7 @@ static void too_few_descriptors(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (started == 0) {
-            assert_int_equal(process_wait(pid, pidfd, in(5 * SECOND), &status), 1);
+            assert_int_equal(process_wait(pid, pidfd, in(HANGS), &status), 1);
             close(pidfd);
         } else {
             assert_int_equal(started, PROCESS_STARVED);
@@ -257,15 +258,16 @@ static void waits_until_the_deadline(void **state)
     uint64_t start = clock_monotonic_ns();
     assert_int_equal(process_wait(pid, pidfd, in(SECOND / 10), &status), 0);
     uint64_t took = clock_monotonic_ns() - start;
-    assert_true(took >= SECOND / 10 && took < 5 * SECOND);
+    assert_true(took >= SECOND / 10); /* and not for the child, which is still there */
     assert_int_equal(process_wait(pid, pidfd, 0, &status), 0);
     assert_int_equal(status, 77);
 
     struct sigaction action = {.sa_handler = on_alarm};
     sigaction(SIGALRM, &action, NULL);
-    ualarm(50000, 0);
-    assert_int_equal(process_wait(pid, pidfd, in(20 * SECOND), &status), -1);
-    assert_int_equal(alarms, 1);
+    ualarm(50000, 50000); /* again and again: the first may come before the wait */
+    assert_int_equal(process_wait(pid, pidfd, in(HANGS), &status), -1);
+    ualarm(0, 0);
+    assert_true(alarms >= 1);
 
     kill(pid, SIGKILL);
     assert_int_equal(process_wait(pid, pidfd, UINT64_MAX, &status), 1);
@@ -275,7 +277,7 @@ static void waits_until_the_deadline(void **state)
     assert_int_equal(process_start(&plan, &pid, &pidfd, &why), 0);
     assert_int_equal(process_wait(pid, -1, in(SECOND / 10), &status), 0);
     kill(pid, SIGKILL);
-    assert_int_equal(process_wait(pid, -1, in(20 * SECOND), &status), 1);
+    assert_int_equal(process_wait(pid, -1, in(HANGS), &status), 1);
     close(pidfd);
 }
 
@@ -299,9 +301,9 @@ static void dies_with_its_parent(void **state)
     kill(between, SIGKILL);
     assert_int_equal(waitpid(between, NULL, 0), between);
     int status;
-    assert_int_equal(process_wait(child, -1, in(5 * SECOND), &status), 1);
+    assert_int_equal(process_wait(child, -1, in(HANGS), &status), 1);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    assert_int_equal(process_sweep(0, in(5 * SECOND)), 1); /* its sleep */
+    assert_int_equal(process_sweep(0, in(HANGS)), 1); /* its sleep */
 }
 
 /* Every way out of a process group, of a session and of a parent's sight. */
@@ -327,14 +329,14 @@ static void sweeps_the_whole_tree(void **state)
     for (size_t i = 0; i < 6; i++)
         found[i] = pid_in(files[i]);
     clock_sleep_ns(SECOND / 20);
-    int killed = process_sweep(0, in(10 * SECOND));
+    int killed = process_sweep(0, in(HANGS));
     assert_true(killed >= 6);
     for (size_t i = 0; i < 6; i++)
         if (!is_gone(found[i]))
             fail_msg("%s survived", files[i]);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     assert_int_equal(errno, ECHILD);
-    assert_int_equal(process_sweep(0, in(SECOND)), 0);
+    assert_int_equal(process_sweep(0, in(HANGS)), 0);
     close(pidfd);
 }
 
@@ -351,10 +353,10 @@ static void spares_and_does_not_count_the_dead(void **state)
     assert_int_equal(process_start(&plan, &dead, &dead_fd, &why), 0);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)dead, &info, WEXITED | WNOWAIT), 0);
-    assert_int_equal(process_sweep(spared, in(5 * SECOND)), 0);
+    assert_int_equal(process_sweep(spared, in(HANGS)), 0);
     assert_true(is_gone(dead));
     assert_int_equal(process_wait(spared, spared_fd, 0, &status), 0);
-    assert_int_equal(process_sweep(0, in(5 * SECOND)), 1);
+    assert_int_equal(process_sweep(0, in(HANGS)), 1);
     assert_true(is_gone(spared));
     close(spared_fd);
     close(dead_fd);
@@ -373,7 +375,7 @@ static void outruns_a_forking_child(void **state)
     int pidfd;
     assert_int_equal(process_start(&plan, &pid, &pidfd, &why), 0);
     clock_sleep_ns(SECOND / 50);
-    assert_true(process_sweep(0, in(10 * SECOND)) > 0);
+    assert_true(process_sweep(0, in(HANGS)) > 0);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
     close(pidfd);
 }

@@ -1,10 +1,10 @@
 /* dense on the devices of every machine: phases, counters, results. */
-#include "harness/base/clock.h"
 #include "kernels/host/convert.h"
 #include "tests/unit/recorder.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Sanitized and unoptimised builds are slower. */
 #if defined(__has_feature)
@@ -219,7 +219,14 @@ static void ignore(void *user, const char *verb, const struct row *row)
     (void)user, (void)verb, (void)row;
 }
 
-/* A plan of 10,000 points must take seconds. */
+static uint64_t processor_ns(void)
+{
+    struct timespec time;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* A plan of 10,000 points must take seconds of processor time. */
 static void is_planned_in_no_time(void **state)
 {
     struct setting setting = setting_of(8, 4096, 4096, 1);
@@ -228,9 +235,9 @@ static void is_planned_in_no_time(void **state)
     (void)state;
     setting.warmup = 3, setting.repeats = 5;
     for (int i = 0; i < 200; i++) {
-        uint64_t start = clock_monotonic_ns();
+        uint64_t start = processor_ns();
         enum status status = session_run(&setting, backend_find("simulated"), NULL, &listener);
-        uint64_t took = clock_monotonic_ns() - start;
+        uint64_t took = processor_ns() - start;
         assert_int_equal(status, STATUS_ok);
         best = took < best ? took : best;
     }

@@ -241,8 +241,7 @@ static void reads_under_a_busy_writer(void **state)
     stop = false;
     assert_int_equal(pthread_create(&writer, NULL, publish_forever, page), 0);
     uint64_t last = 0, seen = 0;
-    uint64_t end = clock_monotonic_ns() + 500000000;
-    for (int i = 0; clock_monotonic_ns() < end; i++) {
+    for (long i = 0; i < 300000 || seen <= 100; i++) {
         assert_true(live_read(page, 0, &got));
         assert_true(is_consistent(&got));
         assert_true(got.pid >= last || last == 1);
@@ -251,7 +250,6 @@ static void reads_under_a_busy_writer(void **state)
     }
     stop = true;
     pthread_join(writer, NULL);
-    assert_true(seen > 2);
     live_close(page);
 }
 
