@@ -9,7 +9,8 @@
  * value, and none had only failures; a value fits above one that does not). Where ranks differ,
  * each has a line of its own below; alone that is devices, under phases = both it is split and
  * whole runs. There are only those lines where some were not run at every value. A run that was
- * not judged settles nothing. `so_far`: runs of these are left, and each line says it. */
+ * not judged counts neither as fitting nor as failing. `so_far`: runs of these are left, and
+ * each line says it. */
 void limits_add_text(const struct run_line *lines, size_t count, bool so_far,
                      struct text *out);
 

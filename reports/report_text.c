@@ -50,7 +50,7 @@ static void add_rank(struct text *out, const struct run_line *line)
     text_addf(out, " %4s", words);
 }
 
-/* Where nothing was run whole, that all is split goes without saying. */
+/* "split" is said only where there are whole runs too. */
 static bool has_whole(const struct group *group)
 {
     for (size_t i = 0; i < group->count; i++)
@@ -94,7 +94,8 @@ static void add_columns(struct text *out, const struct group *group)
     text_add_char(out, '\n');
 }
 
-/* A run that did not reach its device has no name for it: another on the same one may. */
+/* A run that did not reach its device does not tell its name; another run on the same device
+ * may. */
 static bool is_named_elsewhere(const struct group *group, const struct run_line *line)
 {
     for (size_t i = 0; i < group->count && !line->device[0]; i++)
@@ -149,16 +150,17 @@ static void add_group(struct text *out, const struct group *group)
 static void add_counts(struct text *out, const struct run_lines *lines)
 {
     size_t fits = 0, open = 0, skipped = 0;
-    bool alone = false;
+    bool alone = false, several = false;
     for (size_t i = 0; i < lines->count; i++) {
         alone = alone || lines->lines[i].place > 0;
+        several = several || (lines->lines[i].rank.known && lines->lines[i].rank.value > 0);
         fits += strcmp(lines->lines[i].fits, "yes") == 0;
         open += lines->lines[i].status < 0;
         skipped += lines->lines[i].status == STATUS_skipped;
     }
     size_t made = lines->count - skipped;
-    text_addf(out, "%zu of %zu run%s fitted", fits, made,
-              made == 1 ? " on its rank" : "s on their ranks");
+    text_addf(out, "%zu of %zu run%s fitted%s", fits, made, made == 1 ? "" : "s",
+              several ? " (a run counts once for each of its ranks)" : "");
     if (skipped)
         text_addf(out, "; %zu skipped", skipped);
     if (open)

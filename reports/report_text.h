@@ -1,5 +1,5 @@
-/* report_text: a table of rows as text for a first morning: per sweep value whether it fits,
- * the phase of failure, and four counters.
+/* report_text: a table of rows as text: per sweep value whether it fits, the phase of
+ * failure, and four counters.
  *
  * Computed and observed rows stand in tables of their own, and so do backends. Nothing is
  * summed: a run's peak is the largest of its phases' peaks, each device for itself. What was

@@ -239,8 +239,8 @@ static int parse_all(struct parsing *parsing, int argc, char **argv)
     return 0;
 }
 
-/* Whatever strangers' texts are in it, a result does not act on a terminal; CSV and JSON have
- * their own escapes and are not changed here. */
+/* A result may hold texts of files and other programs: control characters in it must not reach
+ * the terminal. CSV and JSON have their own escapes and are not changed here. */
 int command_write(const struct text *result, const char *path)
 {
     struct text why = TEXT_INIT, shown = TEXT_INIT;

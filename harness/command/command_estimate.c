@@ -67,8 +67,8 @@ static struct figure *add_figure(struct estimate *estimate, const char *name, ui
     return figure;
 }
 
-/* The options of a figure stand or fall together. 1: all given, 0: none, -1: some are missing.
- */
+/* The options of one figure are given together or not at all. 1: all given, 0: none, -1: some
+ * are missing. */
 static int all_given(const struct command_call *call, const char *const *names,
                      struct text *why)
 {

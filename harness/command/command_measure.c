@@ -97,8 +97,8 @@ static int refuse(int code, const char *reason)
     return code;
 }
 
-/* The device comes before everything else, so that nobody is led to repair a command line for a
- * machine that cannot measure. */
+/* The device is checked before everything else: on a machine that cannot measure, mending the
+ * rest of the command line would be in vain. */
 static int run(struct command_call *call)
 {
     const struct one_point *options = call->options;

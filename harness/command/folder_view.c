@@ -136,7 +136,7 @@ int folder_view_open(struct folder_view *view, const char *folder, struct text *
     free(frozen);
     if (result != 0)
         return -1;
-    *view = opened; /* before anything points into it */
+    *view = opened; /* the searches keep pointers into it */
     if (look(view, why) == 0)
         return 0;
     folder_view_close(view);

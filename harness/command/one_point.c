@@ -192,7 +192,7 @@ static int override_point(const struct command_call *call, const struct workload
     return 0;
 }
 
-/* A device that is none has the bytes that it is given, here or by --set. */
+/* The simulated and the host device need a capacity, from --capacity or from --set. */
 static int check_capacity(const struct command_call *call, const char *const *set, size_t count,
                           struct text *why)
 {

@@ -85,7 +85,7 @@ void resume_close(struct resume *resume)
 
 /* --- the machine --- */
 
-/* false: nobody knows it. */
+/* False: the document does not tell it. */
 static bool add_value(const struct json *document, const char *key, struct text *out)
 {
     const struct json *value = json_get(document, key);

@@ -20,7 +20,7 @@ static enum sweep_outcome create_folder(struct sweep *sweep, const struct json *
     text_release(&bytes);
     sweep->recording = made == RESULTS_OK;
     if (made == RESULTS_EXISTS && results_in_use(request->folder)) {
-        text_clear(why); /* someone was faster by a moment */
+        text_clear(why); /* another driver made it in between */
         results_add_user(request->folder, why);
     }
     if (made == RESULTS_OK)
@@ -50,7 +50,7 @@ static void hear_run(void *user, const struct row *closing, size_t ranks)
         statuses |= 1u << row_status(&closing[i]);
     if (role != NULL && strcmp(role, plan_role_names[ROLE_BOUNDARY]) == 0)
         sweep_count(sweep, statuses);
-    /* What --retry names is asked for again: it has not been seen. */
+    /* A run that --retry makes again does not count for its search until then. */
     if ((statuses & sweep->resume.retry & ~(uint32_t)RUNS_MADE_AGAIN) == 0)
         probes_feed(&sweep->probes, closing, ranks, &listening->said);
 }
@@ -209,7 +209,7 @@ static enum sweep_outcome open_and_run(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
-/* What can be told of the folder before anything else is looked at. */
+/* What can be refused by a look at the folder alone. */
 static enum sweep_outcome look_at_folder(struct sweep *sweep, struct text *why)
 {
     const struct sweep_request *request = sweep->request;

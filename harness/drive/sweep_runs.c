@@ -33,7 +33,8 @@ static int note(struct sweep *sweep, struct text *why, const char *what, const c
                          detail);
 }
 
-/* Why the study ends, if it can still be written: the exit code says it too. */
+/* Notes why the study ends. If that cannot be written any more, the exit code still tells
+ * it. */
 static void note_end(struct sweep *sweep, const char *what, const struct text *why)
 {
     may_fail(note(sweep, NULL, what, text_string(why)));
@@ -68,7 +69,8 @@ static int tell_lines(struct sweep *sweep, const struct text *lines, struct text
 
 enum decision { IS_DONE, IS_SKIPPED, IS_MISSING };
 
-/* A run that was skipped stays so while there is a reason. */
+/* A run that was skipped stays skipped as long as every run at a smaller value ran out of
+ * memory. */
 static enum decision decide(const struct sweep *sweep, struct skip *skip, size_t index,
                             struct plan_run *run, uint64_t *limit)
 {
@@ -120,20 +122,22 @@ static void show(struct sweep *sweep, const struct plan_run *run, const struct r
     progress->closing = NULL;
 }
 
-/* What proves nothing any more goes; what explains a failure stays. */
+/* The files of a run that ended well and without a warning are removed, those that explain a
+ * failure are kept. */
 static int tidy(struct sweep *sweep, const struct run_rows *rows, const char *folder,
                 struct text *why)
 {
     int trace = sweep->request->study->trace;
-    bool spotless = rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
+    bool clean = rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
     if (folder != NULL && rows->ok && trace == TRACE_ON_FAILURE)
         driver_drop_traces(&sweep->driver, folder);
-    if (folder == NULL || !spotless || sweep->request->keep_runs || trace == TRACE_ALWAYS)
+    if (folder == NULL || !clean || sweep->request->keep_runs || trace == TRACE_ALWAYS)
         return 0;
     return folder_remove(folder, why);
 }
 
-/* Into the memory of what was made: the next decisions stand on it. */
+/* Remembers a run that was made: what is skipped, searched for and counted from here on depends
+ * on it. */
 static int remember(struct sweep *sweep, const struct plan_run *run,
                     const struct run_rows *rows, uint64_t order, struct text *why)
 {
@@ -244,7 +248,8 @@ done:
     return outcome;
 }
 
-/* The driver died between a run's end and its rows: the shards are all there. 1: taken. */
+/* If an earlier driver died between a run's end and its rows, the shards are all there and the
+ * run is not made again. 1: its rows were taken over. */
 static int import(struct sweep *sweep, const struct plan_run *run, struct text *why)
 {
     struct run_rows rows = {.rows = NULL};
@@ -274,7 +279,7 @@ static enum sweep_outcome skip_one(struct sweep *sweep, const struct plan_run *r
                              dimension_facts[run->dimension].name, (unsigned long long)limit);
     enum sweep_outcome outcome = SWEEP_FAILED;
     if (driver_skip(&sweep->driver, run, reason, &rows, why) == 0) {
-        rows.ok = true; /* no failure of its own */
+        rows.ok = true; /* a skipped run has not failed */
         if (record(sweep, run, &rows, 0, NULL, why) == 0)
             outcome = SWEEP_DONE;
         run_rows_release(&rows);
@@ -369,7 +374,7 @@ static enum sweep_outcome make_probes(struct sweep *sweep, struct text *why)
     return outcome;
 }
 
-/* What predictions are compared with; cards may become others before the last run. */
+/* Notes the capacities that the predictions are for: a card may change before the last run. */
 static int note_rooms(struct sweep *sweep, struct text *why)
 {
     const struct placement *placement = &sweep->driver.placement;

@@ -47,13 +47,13 @@ int observer_prepare(struct observer *observer, struct text *why)
 {
     const struct rank_setting *setting = observer->setting;
     const struct seat *seat = seat_of(observer);
-    unlink(observer->live); /* a command pasted again finds the old page */
+    unlink(observer->live); /* left by an earlier run of the same command line */
     unlink(observer->phases);
     if (observer->trace != NULL)
         shard_drop_trace(setting->run_folder, observer->rank);
     if (live_create(observer->live, why) != 0)
         return -1;
-    if (!seat_has_card(seat)) /* that of a card is its child's to say */
+    if (!seat_has_card(seat)) /* of a card the child tells it */
         row_set_reading(&observer->about, COLUMN_device_capacity_bytes, seat->capacity);
     observer->state = CARD_LOST;
     if (card_open(&observer->card, seat, &observer->refusal) != 0)
@@ -111,13 +111,14 @@ static void look(struct observer *observer, const struct child *child,
     bool spoke = page != NULL && live_read(page, 0, &before);
     if (!card_sample(&observer->card, child, &sample))
         return;
-    /* Of a phase is what was read while it ran: neither across its end nor behind it. */
+    /* A reading belongs to a phase only if the page named that phase before and after it, and
+     * the phase file shows no end of it. */
     bool inside = spoke && live_read(page, 0, &after) && live_same_phase(&before, &after) &&
                   phases_running(observer->phases);
     sampler_take(sampler, &sample, inside ? &after : NULL, clock_monotonic_ns());
 }
 
-/* A peer has failed: true once the grace is over as well. */
+/* True when a peer has failed and the time that the child is given after that is over. */
 static bool is_to_stop(struct observer *observer, uint64_t now_ns)
 {
     const struct observer_peers *peers = observer->peers;

@@ -14,7 +14,7 @@
 struct oomkill {
     struct text path;      /* file with a line "oom_kill N" */
     struct reading before; /* its value when it was found */
-    bool risen;            /* a counter that was left had risen */
+    bool risen;            /* a counter followed earlier had risen */
 };
 #define OOMKILL_INIT                                                                           \
     {                                                                                          \
@@ -23,8 +23,8 @@ struct oomkill {
 /* Finds the counter of a living process; called again it follows the process into another
  * group. A process that is gone changes nothing. */
 void oomkill_follow(struct oomkill *oomkill, pid_t pid);
-/* From here on the counter in this file counts; what the one before it has told is kept. Apart
- * for its test. */
+/* From here on the counter in this file counts; what the one before it has told is kept.
+ * Exported for its test. */
 void oomkill_watch(struct oomkill *oomkill, const char *path);
 /* True when the counter has risen since. */
 bool oomkill_happened(const struct oomkill *oomkill);

@@ -18,7 +18,8 @@
 #define NAP_LONGEST_NS 10000000u /* then at no cost for a child that runs for hours */
 #define LAST_SOCKET 256
 
-/* Told before MPI_Init by every launcher we know, so that a start leaves a trace. */
+/* Every launcher that we know sets one of these. Read before MPI_Init, so that a rank that
+ * never gets through it has left its start in the shard. */
 static uint64_t rank_of_environment(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"};

@@ -28,7 +28,7 @@ static void collect(void *user, const char *verb, const struct row *line)
     if (strcmp(verb, "begin") == 0) {
         row_copy(add_row(collector), line);
     } else if (strcmp(verb, "end") == 0 || strcmp(verb, "fail") == 0) {
-        /* A failure outside any phase still has to be seen. */
+        /* A failure outside any phase gets a row of its own. */
         struct row *row =
             collector->count ? &collector->rows[collector->count - 1] : add_row(collector);
         struct row begun = *row;

@@ -2,12 +2,11 @@
  *
  * A run is asked for by the first search that wants one, and told to all of its boundary; with
  * placement = alone "rank" is the place of a device in the list, from 0, and a run is told to
- * the search of its device. Only
- * an out-of-memory refused by the device moves a boundary; under phases = both each probe is a
- * split and a whole run, and the whole one decides. When a rank's card is another than before
- * (record/card_facts.h), its searches begin again. What is said of the searches, and how many
- * runs are left, depends on the rows alone: with or without guesses, while they are made or
- * when they are read back.
+ * the search of its device. Only an out-of-memory refused by the device moves a boundary; under
+ * phases = both each probe is a split and a whole run, and the whole one decides. When a rank's
+ * card is another than before (record/card_facts.h), its searches begin again. What is said of
+ * the searches, and how many runs are left, depends on the rows alone: with or without guesses,
+ * while they are made or when they are read back.
  */
 #ifndef HIGHWATER_PLAN_SEARCHES_H
 #define HIGHWATER_PLAN_SEARCHES_H

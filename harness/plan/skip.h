@@ -1,5 +1,5 @@
-/* skip: after_oom = skip-larger. Decided from the runs that there are alone, so that a resumed
- * study skips what the uninterrupted one does.
+/* skip: after_oom = skip-larger. Depends on nothing but the runs in the table, so that a
+ * resumed study skips what the uninterrupted one does.
  */
 #ifndef HIGHWATER_PLAN_SKIP_H
 #define HIGHWATER_PLAN_SKIP_H

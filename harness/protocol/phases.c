@@ -293,7 +293,7 @@ bool phases_running(const char *phases_path)
     bool running = false;
     if (file_read_tail(phases_path, NEWEST, &tail, NULL) == 0 && tail.length > 0) {
         size_t end = tail.length;
-        while (end > 0 && tail.data[end - 1] != '\n') /* a torn line has not been said */
+        while (end > 0 && tail.data[end - 1] != '\n') /* the last may be torn */
             end--;
         size_t start = end > 0 ? end - 1 : 0;
         while (start > 0 && tail.data[start - 1] != '\n')

@@ -29,7 +29,7 @@
 struct phase_record {
     struct row hello; /* what the child said of itself */
     bool said_hello;
-    bool said_bye;     /* ended as it wished to */
+    bool said_bye;     /* the last line: it exits well */
     bool failed;       /* a fail line came: the child's own verdict is in the last row */
     bool live_missing; /* the last row wanted the live page, which could not be read */
     struct row *rows;

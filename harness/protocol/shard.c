@@ -65,7 +65,7 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
             return -1;
     if (line_append(fd, "complete", NULL, why) != 0)
         return -1;
-    if (fsync(fd) == 0) /* what a file system of another host refuses, it says now */
+    if (fsync(fd) == 0) /* a network file system may report a failed write only here */
         return 0;
     text_addf(why, "cannot sync a shard: %s", strerror(errno));
     return -1;
@@ -107,7 +107,7 @@ int shard_read(const char *path, struct shard *shard, struct text *why)
         if (file_read(path, LONGEST, &contents, why) != 0)
             return -1;
         if (line_each(&contents, on_line, &read) > 0)
-            read.complete = false; /* a damaged line may have been any */
+            read.complete = false; /* a damaged line may have been any of these */
     }
     text_release(&contents);
     *shard = read;

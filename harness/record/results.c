@@ -24,7 +24,7 @@ static int refuse(struct text *why, const char *verb, const char *folder, const 
     return -1;
 }
 
-/* Closes without a look: of what has failed already. */
+/* Closes after another failure: errors of closing are not told. */
 static void drop(struct results *results)
 {
     if (results->rows_fd >= 0)
@@ -94,7 +94,7 @@ static int create_files(struct results *results, const char *inside, const struc
     return failed;
 }
 
-/* A half-made folder is never seen under the name of the whole one. */
+/* The folder is made under another name and renamed when it is complete. */
 static enum results_outcome appear(const char *hidden, const char *folder, struct text *why)
 {
     int failed = renameat2(AT_FDCWD, hidden, AT_FDCWD, folder, RENAME_NOREPLACE);

@@ -290,7 +290,7 @@ static int parse_real_cell(struct row *row, enum column column, const char *valu
     return 0;
 }
 
-/* Numbers are short: what is longer than any of them is none. */
+/* Longer than any number can be: not a number. */
 static int parse_number_cell(struct row *row, enum column column, const char *value,
                              size_t length)
 {

@@ -1,4 +1,4 @@
-/* named: the sections with an argument ([input …], [sweep …], [boundary …]), and every section
+/* blocks: the sections with an argument ([input …], [sweep …], [boundary …]), and every section
  * that has no place in a study. */
 #include "harness/study/interpret.h"
 #include "harness/study/sections.h"

@@ -185,7 +185,7 @@ static void add_fault_error(const struct study *study, struct text *why)
     free(words);
 }
 
-/* A failure on purpose has no place in a real study of a card; test builds may. */
+/* A failure on purpose is refused in a study of a real card; builds for tests allow it. */
 static bool faults_on_cuda(void)
 {
 #ifdef HIGHWATER_TEST_HOOKS

@@ -38,7 +38,7 @@ static enum study_change worse(enum study_change a, enum study_change b)
 
 static enum study_change judge(const struct key *old, const struct key *new)
 {
-    /* Counted, not compared as text: more trials are more runs, fewer would orphan rows. */
+    /* More trials are more runs; with fewer there would be rows of no run. */
     if (strcmp(old->of.section, "study") == 0 && strcmp(old->of.option->name, "trials") == 0)
         return strtoull(new->value, NULL, 10) > strtoull(old->value, NULL, 10) ? STUDY_GROWN
                                                                                : STUDY_OTHER;

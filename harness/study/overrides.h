@@ -1,4 +1,4 @@
-/* freeze: the file's bytes with overrides applied. Internal to the study room.
+/* overrides: the file's bytes with overrides applied. Internal to the study room.
  *
  * An override replaces the value where the key stands, comment and spacing kept; a key that is
  * not there is added behind the last key of its section, a section that is not there at the end

@@ -15,9 +15,8 @@ struct study_scope {
 #define STUDY_SCOPES 4 /* tables that share a section, and the end */
 
 /* `section` may be NULL: then only keys that must be given are missed, under `name`. What a
- * malformed line may have taken away is not missed. Keys are
- * spelled exactly as in the table: two spellings would be a way round the check for duplicates.
- */
+ * malformed line may have taken away is not missed. Keys are spelled exactly as in the table:
+ * with a second spelling a key could be given twice unnoticed. */
 void study_take_section(const struct document_section *section, const char *name,
                         const struct study_scope *scopes, struct complaints *complaints);
 /* What to say behind a refused value that looks commented: "" or a hint. */

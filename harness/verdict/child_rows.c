@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Told once by the child, wherever: it belongs in every row. */
+/* The child tells these once, in whatever line; every row gets them. */
 static void spread(enum column column, struct row *rows, size_t count)
 {
     struct reading known = reading_missing();
@@ -51,7 +51,7 @@ static void fill_phase(const struct child_facts *facts, const struct verdict *ve
         if (row_text(row, COLUMN_refused_by) == NULL)
             row_set_text(row, COLUMN_refused_by, verdict->refused_by);
     }
-    row_fill(row, facts->about); /* the rank has seen it; the child only says it */
+    row_fill(row, facts->about); /* what the rank has seen comes before what the child says */
     row_fill(row, &facts->record->hello);
 }
 
@@ -87,7 +87,7 @@ static void fill_closing(const struct child_facts *facts, const struct verdict *
         row_set_text(row, COLUMN_warning, text_string(&verdict->warning));
     fill_ending(facts->ending, row);
     row_set_reading(row, COLUMN_wall_ns, facts->wall_ns);
-    row_fill(row, facts->about); /* the rank has seen it; the child only says it */
+    row_fill(row, facts->about); /* what the rank has seen comes before what the child says */
     row_fill(row, &facts->record->hello);
 }
 

@@ -13,8 +13,7 @@
 #define DEADLINE "still alive at the deadline"
 #define PLENTY (1u << 30) /* bytes free: a library that could not start had another reason */
 
-/* --- lines ----------------------------------------------------------------------------------
- */
+/* --- lines --- */
 
 struct line {
     const char *bytes; /* NULL: none */
@@ -50,9 +49,10 @@ static bool has_any(struct line line, const char *const *wanted)
     return false;
 }
 
-/* Who says so what. Lines that name the host come first, since they may also say "out of
- * memory"; then the device's, among them torch.OutOfMemoryError and thrust's bad_alloc, which
- * would pass for the general words of a host that follow. */
+/* Words by which a line of standard error is recognised, in the order in which they are tried.
+ * Lines that name the host come first, since they may also say "out of memory"; then the
+ * device's, among them torch.OutOfMemoryError and thrust's bad_alloc, which the general host
+ * words behind them would match too. */
 static const char *const surely_host_words[] = {"CPUAllocator", "host memory",   "MallocHost",
                                                 "HostAlloc",    "pinned memory", NULL};
 static const char *const host_words[] = {"std::bad_alloc",         "MemoryError",

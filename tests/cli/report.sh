@@ -32,7 +32,7 @@ expect 0 sweep s.ini --results skipped --set study.after_oom=skip-larger \
 has err 'simulated: 3 of 5 runs made, 2 fitted, 1 failed, 2 skipped; skipped'
 expect 0 report skipped
 has out '; 3 of 5 runs made, 2 skipped'
-has out '2 of 3 runs on their ranks fitted; 2 skipped'
+has out '2 of 3 runs fitted; 2 skipped'
 
 # --- a search on each of two unlike devices ---
 {

@@ -116,7 +116,7 @@ static void place(const shape &s, const float *in, const float *bias, const floa
         out[i] = round_to(dtype, (float)out[i]);
 }
 
-/* The cache of two requests of rows / 2 rows each; pages are handed out as in life. */
+/* The cache of two requests of rows / 2 rows each; pages go out as in the workload. */
 struct bed {
     uint64_t batch, per_row;
     values keys, values_;

@@ -170,7 +170,7 @@ static void skipped_runs_were_not_made(void **state)
     add_run("simulated", "r-batch-2-t1", 2, 0, STATUS_ok);
     add_run("simulated", "r-batch-4-t1", 4, 0, STATUS_skipped);
     char *text = report(&outcome);
-    has(text, "\n1 of 1 run on its rank fitted; 1 skipped\n");
+    has(text, "\n1 of 1 run fitted; 1 skipped\n");
     free(text);
 }
 

@@ -78,7 +78,7 @@ static void alone_each_device_changes_for_itself(void **state)
     has(text, "change 1, seen in r-batch-4-t1-d1, behind r-batch-2-t1-d1: d1: device_cap");
     has(text, "change 2, seen in r-batch-4-t1-d1, behind r-batch-4-t1-d1: d1: device_cap");
     assert_null(strstr(text, "d2: device_capacity"));
-    has(text, "2 of 5 runs on their ranks fitted\n");
+    has(text, "2 of 5 runs fitted\n");
     has(text, "d2: largest value that fits in every run: —; smallest that does not: 2\n");
     free(text);
 }

@@ -192,7 +192,8 @@ static void a_run_made_again_counts_once(void **state)
     for (uint64_t rank = 0; rank < 2; rank++)
         add_run("cuda", "r-batch-4-t1", 4, rank, STATUS_ok);
     char *text = report(&outcome);
-    has(text, "3 of 3 runs on their ranks fitted; 4 earlier ones were made again");
+    has(text, "3 of 3 runs fitted (a run counts once for each of its ranks); 4 "
+              "earlier ones were made again");
     has(text, "every run: 4; smallest that does not: —\n");
     assert_null(strstr(text, "crashed"));
     assert_null(strstr(text, " oom "));
