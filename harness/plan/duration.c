@@ -31,8 +31,10 @@ double duration_assumed_ns(const struct study *study, const struct plan_run *run
     double start = durations[study->setting.backend].start_ns +
                    peak * durations[study->setting.backend].peak_ns;
     double executions = (double)(1 + study->setting.warmup + study->setting.repeats);
-    double operations =
-        study->setting.workload->operations(&run->point, study->setting.options);
+    const struct workload *workload = study->setting.workload;
+    double operations = workload->operations
+                            ? workload->operations(&run->point, study->setting.options)
+                            : 0;
     if (!fits)
         return start;
     return start + executions * (peak * durations[study->setting.backend].execution_ns +

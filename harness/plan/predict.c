@@ -63,8 +63,7 @@ static struct point smallest(const struct study *study, const struct point *poin
         if (!kept.known)
             continue;
         small.value[i].value = 1;
-        if (study->setting.workload->check &&
-            study->setting.workload->check(&small, study->setting.options, NULL) != 0)
+        if (workload_check(study->setting.workload, &small, study->setting.options, NULL) != 0)
             small.value[i] = kept;
     }
     return small;
@@ -145,8 +144,7 @@ static int fits_at(const struct study *study, const struct study_boundary *bound
     struct point point = study->setting.point;
     struct prediction prediction;
     point.value[boundary->dimension] = reading_of(value);
-    if ((study->setting.workload->check &&
-         study->setting.workload->check(&point, study->setting.options, why) != 0) ||
+    if (workload_check(study->setting.workload, &point, study->setting.options, why) != 0 ||
         plan_predict(study, &point, phases, seat, &prediction, why) != 0)
         return -1;
     *fits = prediction.fits;

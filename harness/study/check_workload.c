@@ -8,9 +8,7 @@
 
 static int check_point(const struct study *study, const struct point *point, struct text *why)
 {
-    return study->setting.workload->check
-               ? study->setting.workload->check(point, study->setting.options, why)
-               : 0;
+    return workload_check(study->setting.workload, point, study->setting.options, why);
 }
 
 /* The workload's own keys by themselves: what is wrong with one is said of it, once. */

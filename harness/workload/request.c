@@ -76,7 +76,7 @@ static int settle(struct request *request, struct text *why)
     if (settle_point(setting, why) != 0 || settle_backend(request, why) != 0 ||
         fault_parse(setting->fault, setting->workload->phases, &fault, why) != 0)
         return -1;
-    return setting->workload->check(&setting->point, setting->options, why);
+    return workload_check(setting->workload, &setting->point, setting->options, why);
 }
 
 static int choose_workload(const char *name, struct request *request, struct text *why)

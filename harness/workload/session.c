@@ -623,7 +623,7 @@ enum status session_run(const struct setting *setting, const struct backend *bac
     session.device.ops = backend->device;
     session.phase = setting->workload->phases[0];
     if (fault_parse(setting->fault, setting->workload->phases, &session.fault, &why) != 0 ||
-        setting->workload->check(&setting->point, setting->options, &why) != 0)
+        workload_check(setting->workload, &setting->point, setting->options, &why) != 0)
         session_fail(&session, STATUS_error, "%s", text_string(&why));
     else if (page && (session.slot = live_claim(page, (uint64_t)getpid())) < 0)
         session_fail(&session, STATUS_error, "the live page has no free slot");

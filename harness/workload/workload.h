@@ -13,33 +13,33 @@
 struct session; /* what a running workload holds: memory, ops, phases (session.h) */
 
 struct workload {
+    /* A workload has these. */
     const char *name;
     const char *summary;
-    const char *caution;          /* printed with every plan and report of it; NULL: none */
-    uint32_t dimensions;          /* bit per enum dimension that it has and does not ignore */
-    const char *const *phases;    /* every phase's name, in order; NULL-terminated */
-    const struct option *options; /* its own section's keys; NULL: none */
-    size_t options_size;
+    uint32_t dimensions;       /* bit per enum dimension that it has and does not ignore */
+    const char *const *phases; /* names, in order, at least one; NULL-terminated */
+    /* Runs all phases; failures are sticky in the session. */
+    void (*run)(struct session *session);
+    /* All others may be left out: NULL. */
+    const char *caution;          /* printed with every plan and report of it */
+    const struct option *options; /* its own section's keys */
+    size_t options_size;          /* of the struct that they are for */
     /* Checks the options before any point. -1: `*key` is the name of the one at fault, which
-     * the reason does not repeat. NULL: nothing to check. */
+     * the reason does not repeat. */
     int (*check_options)(const void *options, const char **key, struct text *why);
-    /* Checks the point and options together; -1: reason. */
+    /* Checks the point and options together; -1: reason. NULL: all points can be run. */
     int (*check)(const struct point *point, const void *options, struct text *why);
     /* Looks at the files that the options name, as a run will find them. Appends to `notes`,
      * a line each, what is good to know beforehand, of what depends on the point that of this
-     * one; -1: they cannot be used, `why` has a line for each fault. NULL: there is nothing to
-     * know. */
+     * one; -1: they cannot be used, `why` has a line for each fault. */
     int (*look)(const struct point *point, const void *options, struct text *notes,
                 struct text *why);
     /* A mark of what predictions and estimates take from those files: appends one line, another
-     * one when they are others; nothing when the options name none. -1: they cannot be read.
-     * NULL: there are none. */
+     * one when they are others; nothing when the options name none. -1: they cannot be read. */
     int (*fingerprint)(const void *options, struct text *out, struct text *why);
     /* The value that the options give a dimension (a model has a width of its own); missing:
-     * the point decides. NULL: they give none. */
+     * the point decides. */
     struct reading (*fixed)(enum dimension dimension, const void *options);
-    /* Runs all phases; failures are sticky in the session. */
-    void (*run)(struct session *session);
     /* Arithmetic of weights and KV bytes; missing where it has no such notion. */
     void (*estimate)(const struct point *point, int dtype, const void *options,
                      struct reading *weights, struct reading *kv);
@@ -49,5 +49,8 @@ struct workload {
 };
 extern const struct workload *const workloads[]; /* NULL-terminated; only those that exist */
 const struct workload *workload_find(const char *name);
+/* Its check of a point, if it has one. */
+int workload_check(const struct workload *workload, const struct point *point,
+                   const void *options, struct text *why) MUST_CHECK;
 
 #endif
