@@ -341,7 +341,7 @@ void classify(const struct child_facts *facts, struct verdict *verdict)
     *verdict = (struct verdict){.status = (enum status)status};
     say_cause(cause, own, facts, words, &read, verdict);
     if (rules_have(decided, RULE_card_lost))
-        text_add(&verdict->warning, "the device no longer answers");
+        verdict_warn(verdict, "the device no longer answers");
     warn(facts->ending, facts->record, verdict);
     if (others)
         verdict_warn(verdict, "use of the card by others moved during the run: %s",

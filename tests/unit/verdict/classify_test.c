@@ -173,6 +173,8 @@ static void a_childs_own_verdict_comes_first(void **state)
     ending.device_lost = true;
     verdict = judge(ending, &record, "");
     assert_int_equal(verdict.status, STATUS_device_lost);
+    assert_string_equal(text_string(&verdict.warning),
+                        "still alive at the deadline; the device no longer answers");
     text_release(&verdict.error);
     text_release(&verdict.warning);
     row_release(&row);
