@@ -8,9 +8,10 @@
 static void count(struct folder_view *view, uint32_t statuses)
 {
     view->made++;
-    view->fitted += statuses == 1u << STATUS_ok;
-    view->skipped += statuses == 1u << STATUS_skipped;
-    view->failed += statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
+    enum run_count as = run_counts_as(statuses);
+    view->fitted += as == COUNTS_AS_FITTED;
+    view->skipped += as == COUNTS_AS_SKIPPED;
+    view->failed += as == COUNTS_AS_FAILED;
 }
 
 static bool is_alone(const struct folder_view *view)

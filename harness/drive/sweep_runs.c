@@ -80,7 +80,7 @@ static enum decision decide(const struct sweep *sweep, struct skip *skip, size_t
     const struct run_record *record = run_set_find(done, run->name);
     bool above = study->after_oom == AFTER_OOM_SKIP_LARGER &&
                  skip_says(skip, &sweep->plan, index, done, limit);
-    bool was_skipped = record != NULL && record->statuses == 1u << STATUS_skipped;
+    bool was_skipped = record != NULL && run_counts_as(record->statuses) == COUNTS_AS_SKIPPED;
     if (was_skipped)
         return above ? IS_DONE : IS_MISSING;
     if (resume_is_done(&sweep->resume, run->name))
@@ -102,9 +102,10 @@ bool sweep_has_work(struct sweep *sweep)
 void sweep_count(struct sweep *sweep, uint32_t statuses)
 {
     sweep->progress.done++;
-    sweep->progress.fitted += statuses == 1u << STATUS_ok;
-    sweep->progress.skipped += statuses == 1u << STATUS_skipped;
-    sweep->progress.failed += statuses != 1u << STATUS_ok && statuses != 1u << STATUS_skipped;
+    enum run_count as = run_counts_as(statuses);
+    sweep->progress.fitted += as == COUNTS_AS_FITTED;
+    sweep->progress.skipped += as == COUNTS_AS_SKIPPED;
+    sweep->progress.failed += as == COUNTS_AS_FAILED;
 }
 
 /* --- one run --- */

@@ -35,6 +35,13 @@ static void grow(struct run_set *set)
         set->index[find_place(set, run_set_name(set, i))] = (uint32_t)i + 1;
 }
 
+enum run_count run_counts_as(uint32_t statuses)
+{
+    if (statuses == 1u << STATUS_ok)
+        return COUNTS_AS_FITTED;
+    return statuses == 1u << STATUS_skipped ? COUNTS_AS_SKIPPED : COUNTS_AS_FAILED;
+}
+
 void run_set_put(struct run_set *set, const char *name, uint64_t order, uint32_t statuses)
 {
     grow(set);

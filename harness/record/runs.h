@@ -25,6 +25,10 @@ struct run_set {
         .count = 0                                                                             \
     }
 
+/* What a run counts as, by the statuses of all its ranks. */
+enum run_count { COUNTS_AS_FITTED, COUNTS_AS_FAILED, COUNTS_AS_SKIPPED };
+enum run_count run_counts_as(uint32_t statuses);
+
 /* A run of the same name is replaced: it was run again. */
 void run_set_put(struct run_set *set, const char *name, uint64_t order, uint32_t statuses);
 /* NULL: not in the set. Valid until the next put. */

@@ -34,8 +34,25 @@ static void run_sets_hold_many(void **state)
     run_set_release(&set);
 }
 
+/* One rank that did not fit is enough for a run that did not. */
+static void a_run_counts_once(void **state)
+{
+    (void)state;
+    for (int a = 0; a < STATUSES; a++)
+        for (int b = 0; b < STATUSES; b++) {
+            enum run_count wanted = a != b                ? COUNTS_AS_FAILED
+                                    : a == STATUS_ok      ? COUNTS_AS_FITTED
+                                    : a == STATUS_skipped ? COUNTS_AS_SKIPPED
+                                                          : COUNTS_AS_FAILED;
+            assert_int_equal(run_counts_as(1u << a | 1u << b), wanted);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(run_sets_hold_many)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(run_sets_hold_many),
+        cmocka_unit_test(a_run_counts_once),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
