@@ -173,9 +173,9 @@ static void scan_line(const char *base, size_t start, size_t length, struct line
         scan_key(base, at, length, line);
 }
 
-void lines_scan(const struct text *bytes, struct lines *lines)
+void lines_scan(const struct text *bytes, struct study_lines *lines)
 {
-    *lines = (struct lines){NULL, 0};
+    *lines = (struct study_lines){NULL, 0};
     size_t next = 0, length;
     for (const char *at; (at = text_line(bytes, &next, &length)) != NULL;) {
         size_t start = (size_t)(at - bytes->data);
@@ -185,10 +185,10 @@ void lines_scan(const struct text *bytes, struct lines *lines)
     }
 }
 
-void lines_release(struct lines *lines)
+void lines_release(struct study_lines *lines)
 {
     for (size_t i = 0; i < lines->count; i++)
         free(lines->line[i].text);
     free(lines->line);
-    *lines = (struct lines){NULL, 0};
+    *lines = (struct study_lines){NULL, 0};
 }

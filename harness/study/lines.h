@@ -26,12 +26,12 @@ struct line {
     size_t value_start, value_length; /* KEY: the value, in the bytes */
     char *text;                       /* SECTION: name, KEY: key, BAD: reason; else NULL */
 };
-struct lines {
+struct study_lines {
     struct line *line;
     size_t count;
 };
-void lines_scan(const struct text *bytes, struct lines *lines);
-void lines_release(struct lines *lines);
+void lines_scan(const struct text *bytes, struct study_lines *lines);
+void lines_release(struct study_lines *lines);
 /* A name as it stands in a [section]: outer blanks dropped, inner ones one space each. */
 char *section_name(const char *bytes, size_t length) MUST_CHECK;
 

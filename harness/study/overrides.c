@@ -39,7 +39,7 @@ struct place {
     size_t index;
 };
 
-static struct place find(const struct lines *lines, const struct override *override)
+static struct place find(const struct study_lines *lines, const struct override *override)
 {
     struct place place = {false, false, 0};
     bool inside = false;
@@ -67,7 +67,7 @@ static const char *line_end(const struct text *bytes)
     return newline && newline > bytes->data && newline[-1] == '\r' ? "\r\n" : "\n";
 }
 
-static void add_lines(struct frozen *frozen, const struct lines *lines,
+static void add_lines(struct frozen *frozen, const struct study_lines *lines,
                       const struct override *override, const struct place *place)
 {
     const char *end = line_end(&frozen->bytes);
@@ -91,7 +91,7 @@ static void add_lines(struct frozen *frozen, const struct lines *lines,
 
 static void write_override(struct frozen *frozen, const struct override *override)
 {
-    struct lines lines;
+    struct study_lines lines;
     lines_scan(&frozen->bytes, &lines);
     struct place place = find(&lines, override);
     if (place.key) {
@@ -109,7 +109,7 @@ static void write_override(struct frozen *frozen, const struct override *overrid
 static bool reads_back(const struct override *override)
 {
     struct text text = TEXT_INIT;
-    struct lines lines;
+    struct study_lines lines;
     text_addf(&text, "[%s]\n%s = %s", override->section, override->key, override->value);
     lines_scan(&text, &lines);
     bool good = lines.count == 2 && lines.line[0].kind == LINE_SECTION &&
@@ -161,7 +161,7 @@ static void apply(struct frozen *frozen, const char *text, size_t number,
 void freeze(const struct text *bytes, const char *const *overrides, size_t count,
             struct frozen *frozen, struct complaints *complaints)
 {
-    struct lines lines;
+    struct study_lines lines;
     *frozen = (struct frozen){.bytes = TEXT_INIT, .origin = NULL, .lines = 0};
     text_add_bytes(&frozen->bytes, bytes->data, bytes->length);
     lines_scan(bytes, &lines);

@@ -16,7 +16,7 @@
  * buffer. What the packaged version does with the rest no longer matters. */
 struct walk {
     const struct text *bytes;
-    const struct lines *lines;
+    const struct study_lines *lines;
     size_t next;   /* line to hand out */
     bool nowhere;  /* below a malformed section: its keys are not judged */
     size_t handed; /* keys handed out and not yet come back */
@@ -110,7 +110,7 @@ static int take_key(void *user, const char *section, const char *name, const cha
 void document_read(const struct text *bytes, struct document *document,
                    struct complaints *complaints)
 {
-    struct lines lines;
+    struct study_lines lines;
     *document = (struct document){.sections = NULL};
     lines_scan(bytes, &lines);
     struct walk walk = {

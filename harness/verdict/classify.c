@@ -15,12 +15,12 @@
 
 /* --- lines --- */
 
-struct line {
+struct log_line {
     const char *bytes; /* NULL: none */
     size_t length;
 };
 
-static struct line trimmed(const char *bytes, size_t length)
+static struct log_line trimmed(const char *bytes, size_t length)
 {
     while (length > 0 && isspace((unsigned char)bytes[length - 1]))
         length--;
@@ -28,11 +28,11 @@ static struct line trimmed(const char *bytes, size_t length)
         bytes++;
         length--;
     }
-    return (struct line){.bytes = bytes, .length = length};
+    return (struct log_line){.bytes = bytes, .length = length};
 }
 
 /* Case is ignored; NUL is a byte like any other. */
-static bool has(struct line line, const char *wanted)
+static bool has(struct log_line line, const char *wanted)
 {
     size_t length = strlen(wanted);
     for (size_t i = 0; i + length <= line.length; i++)
@@ -41,7 +41,7 @@ static bool has(struct line line, const char *wanted)
     return false;
 }
 
-static bool has_any(struct line line, const char *const *wanted)
+static bool has_any(struct log_line line, const char *const *wanted)
 {
     for (; *wanted != NULL; wanted++)
         if (has(line, *wanted))
@@ -68,19 +68,19 @@ static const char *const error_words[] = {"error", "fail",    "exception", "abor
                                           "panic", "illegal", "fault",     NULL};
 
 struct reading_of_words {
-    struct line host, device, suspect; /* the first of each */
-    struct line other;                 /* the last error that is none of them */
-    bool other_is_later;               /* it came after the first device line */
-    struct line last;                  /* the last line with anything in it */
+    struct log_line host, device, suspect; /* the first of each */
+    struct log_line other;                 /* the last error that is none of them */
+    bool other_is_later;                   /* it came after the first device line */
+    struct log_line last;                  /* the last line with anything in it */
 };
 
-static void keep_first(struct line *kept, struct line line)
+static void keep_first(struct log_line *kept, struct log_line line)
 {
     if (kept->bytes == NULL)
         *kept = line;
 }
 
-static void read_line(struct reading_of_words *read, struct line line)
+static void read_line(struct reading_of_words *read, struct log_line line)
 {
     read->last = line;
     if (has_any(line, surely_host_words)) {
@@ -103,7 +103,7 @@ static struct reading_of_words read_words(const struct text *words)
     struct reading_of_words read = {.host = {NULL, 0}};
     size_t at = 0, length;
     for (const char *bytes; (bytes = text_line(words, &at, &length)) != NULL;) {
-        struct line line = trimmed(bytes, length);
+        struct log_line line = trimmed(bytes, length);
         if (line.length > 0)
             read_line(&read, line);
     }
@@ -169,7 +169,7 @@ static uint64_t rules_of_words(const struct ending *ending, const struct reading
 
 /* --- what is said of it ----------------------------------------------------------------- */
 
-static void say(struct text *text, struct line line, size_t room)
+static void say(struct text *text, struct log_line line, size_t room)
 {
     text_add_escaped(text, line.bytes, line.length, room);
 }
@@ -178,7 +178,7 @@ static void say(struct text *text, struct line line, size_t room)
 static void say_words(struct text *text, const struct text *words,
                       const struct reading_of_words *read)
 {
-    struct line all = trimmed(words->data, words->length);
+    struct log_line all = trimmed(words->data, words->length);
     if (all.length <= SHORT_WORDS)
         say(text, all, ROOM);
     else
