@@ -56,7 +56,7 @@ cp -r whole lie
 sed -i 's/r-batch-4-t1/r-batch-9-t1/' lie/rows.csv
 sweep s.ini lie --resume --set launch.ranks=2 --set 'sweep batch.values=2, 400000, 4, 9'
 code_is 1
-said 'the rows of r-batch-9-t1 are not of this study: value is 4, should be 9'
+said 'the rows of r-batch-9-t1 are not of this study: run is r-batch-9-t1, should be r-batch-4-t1'
 
 # --- the driver dies between the end of a run and its rows: the shards are taken over ---
 study two.ini '[sweep batch]' 'values = 1, 2'
