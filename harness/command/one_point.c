@@ -60,75 +60,32 @@ const char *one_point_cuda_index(const struct one_point *options)
     return index;
 }
 
-/* Overrides "section.key=value", and what was typed for each: "--key=value"; all owned. */
-struct overrides {
-    char **items, **typed;
+/* The study's settings; `typed` is owned, all else borrowed. */
+struct givens {
+    struct study_given *list;
     size_t count;
 };
 
-static void add_override(struct overrides *overrides, char *item, char *typed)
-{
-    overrides->typed = xgrow(overrides->typed, overrides->count, sizeof *overrides->typed);
-    overrides->typed[overrides->count] = typed;
-    *GROW(overrides->items, overrides->count) = item;
-}
-
-static void override_as(struct overrides *overrides, const char *section, const char *key,
-                        const char *value, const char *option, const char *given)
+static void give_as(struct givens *givens, const char *section, const char *key,
+                    const char *value, const char *option, const char *given)
 {
     struct text typed = TEXT_INIT;
     command_add_flag(&typed, option);
-    text_add_char(&typed, '=');
-    text_add_escaped(&typed, given, strlen(given), 120);
-    add_override(overrides, xasprintf("%s.%s=%s", section, key, value), text_detach(&typed));
+    text_addf(&typed, "=%s", given);
+    *GROW(givens->list, givens->count) =
+        (struct study_given){section, key, value, text_detach(&typed)};
 }
 
-static void override(struct overrides *overrides, const char *section, const char *key,
-                     const char *value)
+static void give(struct givens *givens, const char *section, const char *key, const char *value)
 {
-    override_as(overrides, section, key, value, key, value);
+    give_as(givens, section, key, value, key, value);
 }
 
-static void overrides_release(struct overrides *overrides)
+static void givens_release(struct givens *givens)
 {
-    for (size_t i = 0; i < overrides->count; i++) {
-        free(overrides->items[i]);
-        free(overrides->typed[i]);
-    }
-    free(overrides->items);
-    free(overrides->typed);
-}
-
-/* A line of study_parse's errors, "--set OVERRIDE: reason" or "measure:LINE: reason", in terms
- * of what was typed: nobody wrote that study. */
-static void add_error(const struct overrides *overrides, const char *line, size_t length,
-                      struct text *why)
-{
-    struct text prefix = TEXT_INIT;
-    const char *typed = NULL;
-    const size_t name = strlen("measure:");
-    bool of_study = text_starts_with(line, "measure:");
-    size_t behind = of_study ? name + strspn(line + name, "0123456789") : 0;
-    for (size_t i = 0; i < overrides->count && typed == NULL && !of_study; i++) {
-        const char *item = overrides->items[i];
-        text_setf(&prefix, "--set ");
-        text_add_escaped(&prefix, item, strlen(item), 120);
-        text_add(&prefix, ": ");
-        if (text_starts_with(line, text_string(&prefix)))
-            typed = overrides->typed[i];
-    }
-    size_t cut = of_study ? behind : typed ? prefix.length - strlen(": ") : 0;
-    text_addf(why, "%s%s%.*s", why->length ? "\n" : "",
-              of_study ? "measure" : typed ? typed : "", (int)(length - cut), line + cut);
-    text_release(&prefix);
-}
-
-static void add_errors(const struct overrides *overrides, const struct text *errors,
-                       struct text *why)
-{
-    size_t at = 0, length;
-    for (const char *line; (line = text_line(errors, &at, &length)) != NULL;)
-        add_error(overrides, line, length, why);
+    for (size_t i = 0; i < givens->count; i++)
+        free((char *)(uintptr_t)givens->list[i].typed);
+    free(givens->list);
 }
 
 /* The section of an option that is handed on: the workload's own comes first, since a workload
@@ -143,15 +100,15 @@ static const char *section_of(const struct workload *workload, const char *name)
     return NULL;
 }
 
-static int override_device(const struct one_point *options, struct overrides *overrides,
+static int give_device(const struct one_point *options, struct givens *givens,
                            struct text *why)
 {
     const char *index = one_point_cuda_index(options), *device = options->device;
     if (index) {
-        override_as(overrides, "device", "backend", "cuda", "device", device);
-        override_as(overrides, "launch", "devices", index, "device", device);
+        give_as(givens, "device", "backend", "cuda", "device", device);
+        give_as(givens, "launch", "devices", index, "device", device);
     } else if (device && (strcmp(device, "simulated") == 0 || strcmp(device, "host") == 0)) {
-        override_as(overrides, "device", "backend", device, "device", device);
+        give_as(givens, "device", "backend", device, "device", device);
     } else if (device) {
         bool card = strcmp(device, "cuda") == 0 || strcmp(device, "gpu") == 0;
         text_add(why, "measure: --device=");
@@ -164,14 +121,14 @@ static int override_device(const struct one_point *options, struct overrides *ov
         return -1;
     }
     if (options->capacity[0])
-        override(overrides, "device", "capacity", options->capacity);
+        give(givens, "device", "capacity", options->capacity);
     if (options->allow_root)
-        override(overrides, "launch", "allow_root", "yes");
+        give(givens, "launch", "allow_root", "yes");
     return 0;
 }
 
-static int override_point(const struct command_call *call, const struct workload *workload,
-                          struct overrides *overrides, struct text *why)
+static int give_point(const struct command_call *call, const struct workload *workload,
+                          struct givens *givens, struct text *why)
 {
     for (size_t i = 0; i < call->given_count; i++) {
         const struct option *option = call->given[i].option;
@@ -187,7 +144,7 @@ static int override_point(const struct command_call *call, const struct workload
             command_add_flag(why, option->name);
             return -1;
         }
-        override(overrides, section, option->name, call->given[i].value);
+        give(givens, section, option->name, call->given[i].value);
     }
     return 0;
 }
@@ -207,48 +164,49 @@ static int check_capacity(const struct command_call *call, const char *const *se
 }
 
 static int collect(const struct command_call *call, const char *const *set, size_t count,
-                   struct overrides *overrides, struct text *why)
+                   struct givens *givens, struct text *why)
 {
     const struct one_point *options = call->options;
     const struct workload *workload =
         options->workload ? workload_find(options->workload) : NULL;
-    if (override_device(options, overrides, why) != 0 ||
+    if (give_device(options, givens, why) != 0 ||
         check_capacity(call, set, count, why) != 0)
         return -1;
     if (!options->workload) {
         text_add(why, "measure: --workload must be given");
         return -1;
     }
-    override(overrides, "study", "workload", options->workload);
-    if (workload && override_point(call, workload, overrides, why) != 0)
+    give(givens, "study", "workload", options->workload);
+    if (workload && give_point(call, workload, givens, why) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        add_override(overrides, xstrdup(set[i]), xasprintf("--set %s", set[i]));
+        *GROW(givens->list, givens->count) =
+            (struct study_given){.value = set[i], .typed = xasprintf("--set %s", set[i])};
     return 0;
 }
 
 int one_point_study(const struct command_call *call, struct study *study, struct text *why)
 {
-    struct overrides overrides = {.items = NULL};
-    struct text bytes = TEXT_INIT, errors = TEXT_INIT;
-    text_add(&bytes, "[study]\nname = measure\nquestion = What does this one point need?\n"
-                     "[input point]\n");
+    static const struct study_given about[] = {
+        {"study", "name", "measure", "measure"},
+        {"study", "question", "What does this one point need?", "measure"},
+        {"input point", NULL, NULL, "measure"}};
+    struct givens givens = {.list = NULL};
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++) {
+        *GROW(givens.list, givens.count) = about[i];
+        givens.list[i].typed = xstrdup(about[i].typed);
+    }
     const char **set = xcalloc(call->given_count + 1, sizeof *set);
     size_t count = command_overrides(call, set);
-    int outcome = collect(call, set, count, &overrides, why);
+    int outcome = collect(call, set, count, &givens, why);
     if (outcome == 0)
-        outcome = study_parse("measure", &bytes, (const char *const *)overrides.items,
-                              overrides.count, study, &errors);
-    if (outcome != 0)
-        add_errors(&overrides, &errors, why);
+        outcome = study_make("measure", givens.list, givens.count, study, why);
     if (outcome == 0 && study->trace != TRACE_NEVER) {
         text_add(why, "measure: device.trace: no files of a run are kept here; use sweep");
         study_release(study);
         outcome = -1;
     }
-    overrides_release(&overrides);
+    givens_release(&givens);
     free(set);
-    text_release(&bytes);
-    text_release(&errors);
     return outcome;
 }

@@ -91,8 +91,8 @@ static void sort(struct complaint *list, size_t count)
 }
 
 void complaints_print(struct complaints *complaints, const char *name,
-                      const struct origin *origins, size_t lines, const char *const *overrides,
-                      struct text *out)
+                      const struct origin *origins, size_t lines, const char *flag,
+                      const char *const *overrides, struct text *out)
 {
     for (size_t i = 0; i < complaints->count; i++)
         resolve(&complaints->list[i], origins, lines);
@@ -103,9 +103,11 @@ void complaints_print(struct complaints *complaints, const char *name,
             text_add_char(out, '\n');
         if (one->override) {
             const char *override = overrides[one->override - 1];
-            text_add(out, "--set ");
+            text_addf(out, "%s%s", flag ? flag : "", flag ? " " : "");
             text_add_escaped(out, override, strlen(override), 120);
             text_addf(out, ": %s", one->reason);
+        } else if (!flag) {
+            text_addf(out, "%s: %s", name, one->reason);
         } else {
             text_addf(out, "%s:%zu: %s", name, one->line ? one->line : 1, one->reason);
         }

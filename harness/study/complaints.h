@@ -52,10 +52,11 @@ void complain_of_override(struct complaints *complaints, size_t override, const 
  * is good itself. */
 bool complaints_about(const struct complaints *complaints, const char *section);
 /* Appends them in line order as "NAME:LINE: reason", then those of overrides as
- * "--set OVERRIDE: reason". `origins` has `lines` entries. */
+ * "FLAG OVERRIDE: reason". `origins` has `lines` entries. Without a flag (NULL) there is no
+ * file: "NAME: reason", "OVERRIDE: reason". */
 void complaints_print(struct complaints *complaints, const char *name,
-                      const struct origin *origins, size_t lines, const char *const *overrides,
-                      struct text *out);
+                      const struct origin *origins, size_t lines, const char *flag,
+                      const char *const *overrides, struct text *out);
 void complaints_release(struct complaints *complaints);
 
 #endif

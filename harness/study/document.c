@@ -22,6 +22,24 @@ static void forget_keys(struct document_section *section)
     section->count = 0;
 }
 
+void document_put(struct document *document, const char *section, const char *key,
+                  const char *value, size_t line)
+{
+    struct document_section *of = (struct document_section *)document_find(document, section);
+    if (!of) {
+        of = GROW(document->sections, document->count);
+        *of = (struct document_section){.name = xstrdup(section), .line = line};
+    }
+    struct document_key *known = key ? (struct document_key *)section_find(of, key) : NULL;
+    if (known) {
+        free(known->value);
+        known->value = xstrdup(value);
+        known->line = line;
+    } else if (key) {
+        *GROW(of->keys, of->count) = (struct document_key){xstrdup(key), xstrdup(value), line};
+    }
+}
+
 void document_check_duplicates(struct document *document, struct complaints *complaints)
 {
     struct document_section **sorted =

@@ -25,6 +25,9 @@ struct document {
 /* Reads through inih (study.c). Malformed lines are complained of and left out. */
 void document_read(const struct text *bytes, struct document *document,
                    struct complaints *complaints);
+/* Adds a key (NULL: the section alone), or gives one that is there another value and line. */
+void document_put(struct document *document, const char *section, const char *key,
+                  const char *value, size_t line);
 /* Complains of sections of the same name; the later ones lose their keys. */
 void document_check_duplicates(struct document *document, struct complaints *complaints);
 void document_release(struct document *document);

@@ -122,32 +122,40 @@ static bool reads_back(const struct override *override)
     return good;
 }
 
-static void apply(struct frozen *frozen, const char *text, size_t number,
-                  struct complaints *complaints)
+int override_split(const char *text, char **section, char **key, char **value)
 {
     const char *equals = strchr(text, '=');
     const char *dot = equals ? memrchr(text, '.', (size_t)(equals - text)) : NULL;
-    if (!dot) {
+    if (!dot)
+        return -1;
+    const char *start = equals + 1 + strspn(equals + 1, " \t");
+    size_t length = strlen(start);
+    while (length > 0 && strchr(" \t", start[length - 1]))
+        length--;
+    char *of = section_name(text, (size_t)(dot - text));
+    char *name = section_name(dot + 1, (size_t)(equals - dot) - 1);
+    if (of[0] == '\0' || name[0] == '\0') {
+        free(of);
+        free(name);
+        return -1;
+    }
+    *section = of;
+    *key = name;
+    *value = xstrndup(start, length);
+    return 0;
+}
+
+static void apply(struct frozen *frozen, const char *text, size_t number,
+                  struct complaints *complaints)
+{
+    struct override override = {.number = number};
+    char *value;
+    if (override_split(text, &override.section, &override.key, &value) != 0) {
         complain_of_override(complaints, number, "not of the form section.key=value");
         return;
     }
-    struct text value = TEXT_INIT;
-    size_t length = strlen(equals + 1);
-    const char *start = equals + 1;
-    while (length > 0 && strchr(" \t", *start)) {
-        start++;
-        length--;
-    }
-    while (length > 0 && strchr(" \t", start[length - 1]))
-        length--;
-    text_add_bytes(&value, start, length);
-    struct override override = {.number = number,
-                                .section = section_name(text, (size_t)(dot - text)),
-                                .key = section_name(dot + 1, (size_t)(equals - dot) - 1),
-                                .value = text_string(&value)};
-    if (!override.section[0] || !override.key[0])
-        complain_of_override(complaints, number, "not of the form section.key=value");
-    else if (reads_back(&override))
+    override.value = value;
+    if (reads_back(&override))
         write_override(frozen, &override);
     else
         complain_of_override(
@@ -155,7 +163,7 @@ static void apply(struct frozen *frozen, const char *text, size_t number,
             "cannot stand in a study file (a line break, or a blank before a ;?)");
     free(override.section);
     free(override.key);
-    text_release(&value);
+    free(value);
 }
 
 void freeze(const struct text *bytes, const char *const *overrides, size_t count,

@@ -20,4 +20,8 @@ void freeze(const struct text *bytes, const char *const *overrides, size_t count
             struct frozen *frozen, struct complaints *complaints);
 void frozen_release(struct frozen *frozen);
 
+/* The parts of "section.key=value", without blanks around; the caller frees. -1: it has another
+ * form, and there is nothing to free. */
+int override_split(const char *text, char **section, char **key, char **value) MUST_CHECK;
+
 #endif

@@ -123,6 +123,25 @@ void document_read(const struct text *bytes, struct document *document,
     document_check_duplicates(document, complaints);
 }
 
+/* Releases the document. */
+static int understand(struct document *document, bool was_checked, struct study *study,
+                      struct complaints *complaints)
+{
+    struct study result;
+    study_fill(document, &result, complaints);
+    study_check(document, &result, complaints);
+    if (!was_checked)
+        study_check_points(document, &result, complaints);
+    document_release(document);
+    if (complaints->count > 0) {
+        study_release(&result);
+        return -1;
+    }
+    study_hash(&result, result.hash);
+    *study = result;
+    return 0;
+}
+
 static int parse(const char *name, const struct text *bytes, const char *const *overrides,
                  size_t count, bool was_checked, struct study *study, struct text *errors)
 {
@@ -134,26 +153,55 @@ static int parse(const char *name, const struct text *bytes, const char *const *
     struct complaints complaints = {.list = NULL};
     struct frozen frozen;
     struct document document;
-    struct study result;
     freeze(bytes, overrides, count, &frozen, &complaints);
     document_read(&frozen.bytes, &document, &complaints);
-    study_fill(&document, &result, &complaints);
-    study_check(&document, &result, &complaints);
-    if (!was_checked)
-        study_check_points(&document, &result, &complaints);
-    document_release(&document);
-    int outcome = complaints.count > 0 ? -1 : 0;
+    int outcome = understand(&document, was_checked, study, &complaints);
     if (outcome == 0) {
-        result.frozen = frozen.bytes;
+        study->frozen = frozen.bytes;
         frozen.bytes = (struct text)TEXT_INIT;
-        study_hash(&result, result.hash);
-        *study = result;
     } else {
-        complaints_print(&complaints, name, frozen.origin, frozen.lines, overrides, errors);
-        study_release(&result);
+        complaints_print(&complaints, name, frozen.origin, frozen.lines, "--set", overrides,
+                         errors);
     }
     complaints_release(&complaints);
     frozen_release(&frozen);
+    return outcome;
+}
+
+static void put(struct document *document, const struct study_given *given, size_t number,
+                struct complaints *complaints)
+{
+    char *section, *key, *value;
+    if (given->section) {
+        document_put(document, given->section, given->key, given->value, number);
+    } else if (override_split(given->value, &section, &key, &value) == 0) {
+        document_put(document, section, key, value, number);
+        free(section);
+        free(key);
+        free(value);
+    } else {
+        complain_of_override(complaints, number, "not of the form section.key=value");
+    }
+}
+
+int study_make(const char *name, const struct study_given *given, size_t count,
+               struct study *study, struct text *errors)
+{
+    struct complaints complaints = {.list = NULL};
+    struct document document = {.sections = NULL};
+    struct origin *origins = xcalloc(count + 1, sizeof *origins);
+    const char **typed = xcalloc(count + 1, sizeof *typed);
+    for (size_t i = 0; i < count; i++) {
+        put(&document, &given[i], i + 1, &complaints);
+        origins[i].override = i + 1;
+        typed[i] = given[i].typed;
+    }
+    int outcome = understand(&document, false, study, &complaints);
+    if (outcome != 0)
+        complaints_print(&complaints, name, origins, count, NULL, typed, errors);
+    complaints_release(&complaints);
+    free(origins);
+    free(typed);
     return outcome;
 }
 

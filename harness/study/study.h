@@ -75,6 +75,16 @@ int study_read(const char *path, const char *const *overrides, size_t count,
 /* The same from memory; `name` stands for the file in messages. */
 int study_parse(const char *name, const struct text *bytes, const char *const *overrides,
                 size_t count, struct study *study, struct text *errors) MUST_CHECK;
+/* A setting of a study that stands in no file. */
+struct study_given {
+    const char *section, *key; /* no section: the value is section.key=value */
+    const char *value;
+    const char *typed; /* what to call it in a message */
+};
+/* A study of such settings, of two of one key the later; no bytes of it are frozen. Errors are
+ * "TYPED: reason", or "NAME: reason". */
+int study_make(const char *name, const struct study_given *given, size_t count,
+               struct study *study, struct text *errors) MUST_CHECK;
 /* The study.ini of a results folder, which was checked when the folder was made: the files that
  * it names may have gone since, so its points are not checked again. */
 int study_read_frozen(const char *path, struct study *study, struct text *errors) MUST_CHECK;

@@ -34,7 +34,7 @@ static void fields_not_words(void **state)
     assert_string_equal(complaints.list[0].key, "capacity");
     const struct origin origins[] = {{1, 0}, {2, 0}, {2, 1}, {3, 0}};
     const char *const overrides[] = {"a.b=c"};
-    complaints_print(&complaints, "F", origins, 4, overrides, &out);
+    complaints_print(&complaints, "F", origins, 4, "--set", overrides, &out);
     assert_string_equal(text_string(&out), "F:2: section [launch] is already in line 1\n"
                                            "F:3: [point]: batch: point\n"
                                            "--set a.b=c: key \"name\" is already in line 2\n"
