@@ -246,8 +246,7 @@ static void say_cause(enum rule cause, const struct row *own, const struct child
     case RULE_deadline:
         text_add(error, DEADLINE);
         break;
-    case RULE_ended_by_us:
-        text_add(error, STOPPED_WORDS);
+    case RULE_ended_by_us: /* why, the driver knows */
         break;
     case RULE_killed_by_host:
         text_add(error, "ended by the host's out-of-memory killer: ");

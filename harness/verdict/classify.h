@@ -11,7 +11,6 @@
 #include "harness/verdict/card_use.h"
 #include "harness/verdict/rules.h"
 
-#define STOPPED_WORDS "ended because the run was stopped"
 enum ended_by { ENDED_BY_ITSELF, ENDED_BY_TIMEOUT, ENDED_BY_STOP };
 
 struct ending {

@@ -276,14 +276,12 @@ static enum gravity gravity(const struct row *closing)
     return status_facts[row_status(closing)].gravity;
 }
 
-/* Somebody else's end, by name, where the rank itself knows nothing better. */
+/* Says whose end stopped a rank, unless the rank itself has told why. */
 static void explain_stop(const struct run_rows *rows, const struct launch_end *end,
                          struct row *closing)
 {
-    const char *error = row_text(closing, COLUMN_error);
     struct text reason = TEXT_INIT;
-    if (row_status(closing) != STATUS_stopped ||
-        (error != NULL && strcmp(error, STOPPED_WORDS) != 0))
+    if (row_status(closing) != STATUS_stopped || row_text(closing, COLUMN_error) != NULL)
         return;
     text_addf(&reason, "ended by us: %s", text_string(&rows->lost));
     add_launcher_status(end, &reason);

@@ -123,7 +123,7 @@ static void codes_and_signals(void **state)
     assert_verdict(ending, &silent, "out of memory", STATUS_timeout,
                    "still alive at the deadline");
     ending.by = ENDED_BY_STOP;
-    assert_verdict(ending, &silent, "", STATUS_stopped, "ended because the run was stopped");
+    assert_verdict(ending, &silent, "", STATUS_stopped, "");
     ending = (struct ending){.by = ENDED_BY_TIMEOUT};
     struct verdict verdict = judge(ending, &silent, "");
     assert_int_equal(verdict.status, STATUS_timeout);
