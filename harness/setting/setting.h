@@ -55,6 +55,7 @@ enum key_role {
     KEY_OF_RUN,      /* changes what a run is, and has no column: stands in `options` */
     KEY_IN_COLUMN,   /* changes what a run is, and has a column (or several) of its own */
     KEY_OF_SCHEDULE, /* which runs, when, how long to wait: no run becomes another by it */
+    KEY_COUNTS_RUNS, /* more of it is more runs, less would leave rows of no run */
     KEY_PERMISSION,  /* nobody's result depends on it: not part of the hash either */
 };
 

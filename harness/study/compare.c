@@ -38,11 +38,11 @@ static enum study_change worse(enum study_change a, enum study_change b)
 
 static enum study_change judge(const struct key *old, const struct key *new)
 {
-    /* More trials are more runs; with fewer there would be rows of no run. */
-    if (strcmp(old->of.section, "study") == 0 && strcmp(old->of.option->name, "trials") == 0)
-        return strtoull(new->value, NULL, 10) > strtoull(old->value, NULL, 10) ? STUDY_GROWN
-                                                                               : STUDY_OTHER;
     switch (old->of.role) {
+    case KEY_COUNTS_RUNS:
+        if (strtoull(new->value, NULL, 10) > strtoull(old->value, NULL, 10))
+            return STUDY_GROWN;
+        break;
     case KEY_PERMISSION:
         return STUDY_SAME;
     case KEY_OF_SCHEDULE:
