@@ -138,9 +138,9 @@ static void add(const struct limits *limits, bool so_far, struct text *out)
     add_value(out, "largest value that fits in every run:", limits->fits);
     add_value(out, "; smallest that does not:", limits->fails);
     for (size_t i = 0; i < limits->unstable_count; i++)
-        text_addf(out, "%s %" PRIu64,
-                  i ? "," : "; unstable, some of its runs fit and some do not:",
-                  limits->unstable[i]);
+        text_addf(
+            out, "%s %" PRIu64,
+            i ? "," : "; unstable, some of its runs fit and some do not:", limits->unstable[i]);
     if (limits->fits.known && limits->fails.known && limits->fits.value > limits->fails.value)
         text_add(out, "; unstable, a value fits above one that does not");
     text_add_char(out, '\n');

@@ -11,7 +11,6 @@
  * whole runs. There are only those lines where some were not run at every value. A run that was
  * not judged counts neither as fitting nor as failing. `so_far`: runs of these are left, and
  * each line says it. */
-void limits_add_text(const struct run_line *lines, size_t count, bool so_far,
-                     struct text *out);
+void limits_add_text(const struct run_line *lines, size_t count, bool so_far, struct text *out);
 
 #endif

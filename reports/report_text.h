@@ -14,7 +14,7 @@
 
 /* What the study of a table tells of it. */
 struct report_study {
-    const char *progress; /* "2 of 13 runs made, 11 left"; borrowed */
+    const char *progress;       /* "2 of 13 runs made, 11 left"; borrowed */
     const uint32_t *unfinished; /* by enum plan_role: a bit for each dimension with runs left */
 };
 /* `path` is a rows.csv, whole or torn (its good rows are reported, and the tear is said);

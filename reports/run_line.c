@@ -41,11 +41,10 @@ static int compare_lines(const void *a, const void *b)
 
 static void line_release(struct run_line *line)
 {
-    char **texts[] = {&line->evidence, &line->backend,      &line->study,
-                      &line->workload, &line->role,         &line->dimension,
-                      &line->input,    &line->run,          &line->phases,
-                      &line->device,
-                      &line->fits,     &line->failed_phase, &line->refused_by};
+    char **texts[] = {&line->evidence,  &line->backend,   &line->study, &line->workload,
+                      &line->role,      &line->dimension, &line->input, &line->run,
+                      &line->phases,    &line->device,    &line->fits,  &line->failed_phase,
+                      &line->refused_by};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         free(*texts[i]);
 }

@@ -14,17 +14,17 @@ struct run_line {
     uint64_t place; /* alone: of its device in the list, from 1; else 0 */
     size_t attempt; /* which block of rows of the table, from 1 */
     size_t changes; /* of its cards, up to this run (reports/changes.h) */
-    int status; /* of the closing row; -1: the run has none (yet) */
+    int status;     /* of the closing row; -1: the run has none (yet) */
     char *fits, *failed_phase, *refused_by;
     struct reading allocated, reserved, predicted, device_used; /* largest of the phases */
-    bool partial; /* a phase did not finish: its peak is a lower bound */
+    bool partial;          /* a phase did not finish: its peak is a lower bound */
     bool predicted_misfit; /* likewise of the predicted peak: it ends at the refused request */
 };
 struct run_lines {
     struct run_line *lines;
     size_t count;
-    size_t attempts; /* blocks of rows, one each time that a run was made */
-    size_t replaced; /* lines of runs that were made again: the last attempt alone counts */
+    size_t attempts;     /* blocks of rows, one each time that a run was made */
+    size_t replaced;     /* lines of runs that were made again: the last attempt alone counts */
     struct text changes; /* of cards, a line each */
 };
 

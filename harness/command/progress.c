@@ -12,9 +12,8 @@
 
 void progress_open(struct progress_view *view, const char *backend, bool quiet)
 {
-    *view = (struct progress_view){.backend = backend,
-                                   .quiet = quiet,
-                                   .terminal = !quiet && isatty(STDERR_FILENO)};
+    *view = (struct progress_view){
+        .backend = backend, .quiet = quiet, .terminal = !quiet && isatty(STDERR_FILENO)};
 }
 
 /* --- a line on a terminal --- */

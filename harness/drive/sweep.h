@@ -21,7 +21,7 @@ enum sweep_outcome {
 struct sweep_progress {
     size_t done, total; /* runs; a boundary's are estimated until it is found */
     size_t fitted, failed, skipped;
-    size_t made; /* by this driver; the elapsed time is theirs */
+    size_t made;                /* by this driver; the elapsed time is theirs */
     size_t planned_left;        /* of the plan, without a boundary's */
     const struct plan_run *run; /* the one that ended, NULL at the start */
     const struct row *closing;  /* its worst closing row */
@@ -29,12 +29,12 @@ struct sweep_progress {
 };
 struct sweep_request {
     const struct study *study;
-    const char *folder;       /* the results folder itself */
-    const char *command_line; /* for environment.json */
-    bool keep_runs;           /* keep runs/<run> of ok runs too */
-    bool resume;              /* the folder is there: make what is missing */
-    uint32_t retry;           /* resume: statuses to make again, a bit each */
-    bool stop_on_failure;     /* SWEEP_FAILED at the first run that is not ok */
+    const char *folder;             /* the results folder itself */
+    const char *command_line;       /* for environment.json */
+    bool keep_runs;                 /* keep runs/<run> of ok runs too */
+    bool resume;                    /* the folder is there: make what is missing */
+    uint32_t retry;                 /* resume: statuses to make again, a bit each */
+    bool stop_on_failure;           /* SWEEP_FAILED at the first run that is not ok */
     const struct json *environment; /* of environment_gather; NULL: gathered when needed */
     /* A message for people: what resuming found, what ended the study, boundaries. */
     void (*say)(void *user, const char *message);

@@ -30,7 +30,7 @@ struct observer {
     uint64_t told_ns;      /* when a peer's failure was heard of; 0: none failed */
     uint64_t failed_first; /* that peer */
     bool failed;           /* our own child did not end well */
-    struct text refusal; /* why there will be no child; empty: there will */
+    struct text refusal;   /* why there will be no child; empty: there will */
 };
 /* Says in the shard that this rank has started. The struct is zeroed but for the borrowed
  * members, the program and the rank. -1: the folders cannot be written. */

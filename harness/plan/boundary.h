@@ -34,8 +34,8 @@ enum boundary_outcome {
 struct boundary_seen {
     uint64_t value;
     uint64_t fits, fails, not_judged; /* runs */
-    uint64_t in_vain;       /* not judged, one after the other since one was */
-    uint64_t again_in_vain; /* likewise, of BOUNDARY_AGAIN */
+    uint64_t in_vain;                 /* not judged, one after the other since one was */
+    uint64_t again_in_vain;           /* likewise, of BOUNDARY_AGAIN */
 };
 
 struct boundary_search {

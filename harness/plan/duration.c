@@ -32,9 +32,8 @@ double duration_assumed_ns(const struct study *study, const struct plan_run *run
                    peak * durations[study->setting.backend].peak_ns;
     double executions = (double)(1 + study->setting.warmup + study->setting.repeats);
     const struct workload *workload = study->setting.workload;
-    double operations = workload->operations
-                            ? workload->operations(&run->point, study->setting.options)
-                            : 0;
+    double operations =
+        workload->operations ? workload->operations(&run->point, study->setting.options) : 0;
     if (!fits)
         return start;
     return start + executions * (peak * durations[study->setting.backend].execution_ns +

@@ -10,7 +10,7 @@ struct scan {
     const struct run_listener *listener;
     struct row *closing; /* of the run being read, when there is a listener */
     uint64_t *closers;   /* the ranks whose closing rows were read; `closed` in both */
-    struct text run; /* the one whose rows are being read, "" before the first */
+    struct text run;     /* the one whose rows are being read, "" before the first */
     uint64_t closed, ranks, order;
     uint32_t statuses;
     uint64_t rows_of_run;

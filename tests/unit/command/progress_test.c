@@ -77,8 +77,11 @@ static void what_matters_least_goes_first(void **state)
 /* In no width is a part of the line begun and not ended. */
 static void nothing_is_cut(void **state)
 {
-    static const char *const parts[] = {"simulated 10/13", "10/13", "9 fitted, 1 failed",
-                                        "20.0 s", "20.0 s, about 6.0 s to go",
+    static const char *const parts[] = {"simulated 10/13",
+                                        "10/13",
+                                        "9 fitted, 1 failed",
+                                        "20.0 s",
+                                        "20.0 s, about 6.0 s to go",
                                         "about 6.0 s to go",
                                         "r-batch-90000-t1: oom in inputs"};
     struct ended ended;

@@ -335,8 +335,7 @@ static void test_unlike_cards(void **state)
         }
         bool counted = false;
         for (size_t k = 0; k < 2; k++)
-            counted |=
-                boundary_feed(&searches[k], value, quiet(&truths[k], value), !counted);
+            counted |= boundary_feed(&searches[k], value, quiet(&truths[k], value), !counted);
         assert_true(counted);
         runs++;
     }

@@ -75,9 +75,8 @@ static void a_kind_of_run_that_is_missing_counts_too(void **state)
 /* Together a value fits where all ranks of its runs did. */
 static void together_all_ranks_must_fit(void **state)
 {
-    static const enum status of_rank[][2] = {{STATUS_ok, STATUS_ok},
-                                             {STATUS_oom, STATUS_ok},
-                                             {STATUS_oom, STATUS_oom}};
+    static const enum status of_rank[][2] = {
+        {STATUS_ok, STATUS_ok}, {STATUS_oom, STATUS_ok}, {STATUS_oom, STATUS_oom}};
     static const char *const runs[] = {"r-batch-1-t1", "r-batch-2-t1", "r-batch-3-t1"};
     int outcome;
     (void)state;

@@ -74,8 +74,7 @@ static void test_grown(void **state)
 static void test_other(void **state)
 {
     (void)state;
-    check(PLAIN, "sweep batch.values=1,2", STUDY_OTHER,
-          "sweep batch: 1 value gone, first 4\n");
+    check(PLAIN, "sweep batch.values=1,2", STUDY_OTHER, "sweep batch: 1 value gone, first 4\n");
     check(PLAIN, "sweep batch.values=1,2,8", STUDY_OTHER,
           "sweep batch: 1 value gone, first 4\nsweep batch: 1 value new, first 8\n");
     check(PLAIN, "study.trials=1", STUDY_OTHER, "study.trials: 2 is now 1\n");

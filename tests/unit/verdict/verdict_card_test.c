@@ -269,7 +269,8 @@ static void refusals(void **state)
     "card " B " 0000:02:00.0 H100 85899345920 1000 6\n"                                        \
     "card " C " 0000:03:00.0 L4 24000000000 0 7\n"
 #define CUDA "{\"backends\": [\"cuda\"], \"device\": {\"context_bytes\": 500}}"
-#define CUDA_LESS "{\"backends\": [\"cuda\"], \"device\": {\"context_bytes\": 300}}" /* of C   \
+#define CUDA_LESS                                                                              \
+    "{\"backends\": [\"cuda\"], \"device\": {\"context_bytes\": 300}}" /* of C   \
                                                                                       */
 static const struct {
     const char *name, *study, *machine, *workload;
