@@ -11,13 +11,27 @@
 #define SHOWN 60 /* bytes of a refused value that a message repeats */
 
 /* A value outside any target. `text` is borrowed from what was parsed. */
-struct option_value {
-    uint64_t count;
+union option_value {
     struct reading reading;
+    uint64_t count;
     double real;
     bool flag;
     int choice;
     const char *text;
+};
+
+static const size_t sizes[] = {
+    [OPTION_COUNT] = sizeof(uint64_t),
+    [OPTION_MAYBE_COUNT] = sizeof(struct reading),
+    [OPTION_SIZE] = sizeof(uint64_t),
+    [OPTION_MAYBE_SIZE] = sizeof(struct reading),
+    [OPTION_DURATION] = sizeof(uint64_t),
+    [OPTION_MAYBE_DURATION] = sizeof(struct reading),
+    [OPTION_REAL] = sizeof(double),
+    [OPTION_FLAG] = sizeof(bool),
+    [OPTION_CHOICE] = sizeof(int),
+    [OPTION_NAME] = sizeof(char *),
+    [OPTION_TEXT] = sizeof(char *),
 };
 
 static void *place(const struct option *option, void *target)
@@ -69,7 +83,7 @@ static void add_count(struct text *out, const struct option *option, uint64_t va
 }
 
 static void add_value(struct text *out, const struct option *option,
-                      const struct option_value *value)
+                      const union option_value *value)
 {
     switch (option->type) {
     case OPTION_COUNT:
@@ -99,40 +113,10 @@ static void add_value(struct text *out, const struct option *option,
     }
 }
 
-static void load(const struct option *option, const void *target, struct option_value *value)
-{
-    const void *at = (const char *)target + option->offset;
-    switch (option->type) {
-    case OPTION_COUNT:
-    case OPTION_SIZE:
-    case OPTION_DURATION:
-        value->count = *(const uint64_t *)at;
-        break;
-    case OPTION_MAYBE_COUNT:
-    case OPTION_MAYBE_SIZE:
-    case OPTION_MAYBE_DURATION:
-        value->reading = *(const struct reading *)at;
-        break;
-    case OPTION_REAL:
-        value->real = *(const double *)at;
-        break;
-    case OPTION_FLAG:
-        value->flag = *(const bool *)at;
-        break;
-    case OPTION_CHOICE:
-        value->choice = *(const int *)at;
-        break;
-    case OPTION_NAME:
-    case OPTION_TEXT:
-        value->text = *(char *const *)at;
-        break;
-    }
-}
-
 void option_format(const struct option *option, const void *target, struct text *out)
 {
-    struct option_value value = {0};
-    load(option, target, &value);
+    union option_value value;
+    memcpy(&value, (const char *)target + option->offset, sizes[option->type]);
     add_value(out, option, &value);
 }
 
@@ -180,12 +164,14 @@ static int parse_number(const struct option *option, const char *value, uint64_t
 }
 
 static int parse_choice(const struct option *option, const char *value,
-                        struct option_value *parsed, struct text *why)
+                        union option_value *parsed, struct text *why)
 {
     for (int i = 0; option->choices[i] != NULL; i++)
         if (strcmp(option->choices[i], value) == 0) {
-            parsed->choice = i;
-            parsed->text = option->choices[i];
+            if (option->type == OPTION_NAME)
+                parsed->text = option->choices[i];
+            else
+                parsed->choice = i;
             return 0;
         }
     refuse(option, value, why);
@@ -220,7 +206,7 @@ static int parse_text(const struct option *option, const char *value, struct tex
 }
 
 static int parse_value(const struct option *option, const char *given,
-                       struct option_value *value, struct text *why)
+                       union option_value *value, struct text *why)
 {
     struct text reason = TEXT_INIT;
     int failed = 0;
@@ -255,9 +241,9 @@ static int parse_value(const struct option *option, const char *given,
 }
 
 /* A fallback outside its own grammar is a bug of the table. */
-static struct option_value parse_fallback(const struct option *option)
+static union option_value parse_fallback(const struct option *option)
 {
-    struct option_value value = {0};
+    union option_value value = {.reading = {0}};
     int failed = parse_value(option, option->fallback, &value, NULL);
     assert(failed == 0);
     (void)failed;
@@ -266,13 +252,13 @@ static struct option_value parse_fallback(const struct option *option)
 
 /* What is reserved for later is refused, whatever way its default may be written in. */
 static int check_not_yet(const struct option *option, const char *given,
-                         const struct option_value *value, struct text *why)
+                         const union option_value *value, struct text *why)
 {
     if (option->not_yet == NULL)
         return 0;
     bool same = false;
     if (option->fallback != NULL) {
-        struct option_value fallback = parse_fallback(option);
+        union option_value fallback = parse_fallback(option);
         struct text asked = TEXT_INIT, offered = TEXT_INIT;
         add_value(&asked, option, value);
         add_value(&offered, option, &fallback);
@@ -291,41 +277,16 @@ static int check_not_yet(const struct option *option, const char *given,
     return -1;
 }
 
-static void store(const struct option *option, void *target, const struct option_value *value)
+static void store(const struct option *option, void *target, union option_value value)
 {
-    void *at = place(option, target);
-    switch (option->type) {
-    case OPTION_COUNT:
-    case OPTION_SIZE:
-    case OPTION_DURATION:
-        *(uint64_t *)at = value->count;
-        break;
-    case OPTION_MAYBE_COUNT:
-    case OPTION_MAYBE_SIZE:
-    case OPTION_MAYBE_DURATION:
-        *(struct reading *)at = value->reading;
-        break;
-    case OPTION_REAL:
-        *(double *)at = value->real;
-        break;
-    case OPTION_FLAG:
-        *(bool *)at = value->flag;
-        break;
-    case OPTION_CHOICE:
-        *(int *)at = value->choice;
-        break;
-    case OPTION_NAME:
-        *(const char **)at = value->text;
-        break;
-    case OPTION_TEXT:
-        *(char **)at = value->text != NULL ? xstrdup(value->text) : NULL;
-        break;
-    }
+    if (option->type == OPTION_TEXT && value.text != NULL)
+        value.text = xstrdup(value.text);
+    memcpy(place(option, target), &value, sizes[option->type]);
 }
 
 int option_set(const struct option *option, void *target, const char *value, struct text *why)
 {
-    struct option_value parsed = {0};
+    union option_value parsed = {.reading = {0}};
     if (value == NULL && option->type != OPTION_FLAG) {
         text_addf(why, "%s: a value is missing", option->name);
         return -1;
@@ -335,7 +296,7 @@ int option_set(const struct option *option, void *target, const char *value, str
         check_not_yet(option, given, &parsed, why) != 0)
         return -1;
     char *old = option->type == OPTION_TEXT ? *(char **)place(option, target) : NULL;
-    store(option, target, &parsed);
+    store(option, target, parsed);
     free(old);
     return 0;
 }
@@ -345,10 +306,10 @@ int option_set(const struct option *option, void *target, const char *value, str
 void option_defaults(const struct option *table, void *target)
 {
     for (const struct option *option = table; option->name != NULL; option++) {
-        struct option_value value = {0};
+        union option_value value = {.reading = {0}};
         if (option->fallback != NULL)
             value = parse_fallback(option);
-        store(option, target, &value);
+        store(option, target, value);
     }
 }
 
