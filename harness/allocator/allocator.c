@@ -37,15 +37,14 @@ int allocator_check_setting(const struct allocator_setting *setting, const char 
     for (size_t i = 0; i < 2; i++) {
         if (sizes[i].known && sizes[i].value < 20 * MIB) {
             *key = names[i];
-            text_addf(why, "%llu is less than 20 MiB", (unsigned long long)sizes[i].value);
-            return -1;
+            return text_fail(why, "%llu is less than 20 MiB",
+                             (unsigned long long)sizes[i].value);
         }
     }
     const double threshold = setting->garbage_collection_threshold;
     if (!(threshold >= 0 && threshold < 1)) {
         *key = "garbage_collection_threshold";
-        text_addf(why, "%g is not below 1", threshold);
-        return -1;
+        return text_fail(why, "%g is not below 1", threshold);
     }
     struct rounding ignored;
     if (rounding_parse(setting->roundup_power2_divisions, &ignored, why) == 0)
@@ -73,10 +72,8 @@ int allocator_open(struct allocator **allocator, const char *name, struct device
         if (strcmp(allocator_names[i], name) == 0)
             ops = table[i];
     }
-    if (!ops) {
-        text_addf(why, "no allocator \"%s\"", name);
-        return -1;
-    }
+    if (!ops)
+        return text_fail(why, "no allocator \"%s\"", name);
     if (check_setting(setting, why))
         return -1;
     struct allocator *made = xcalloc(1, ops->size);

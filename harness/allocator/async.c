@@ -27,11 +27,9 @@ static void async_refresh(struct allocator *allocator)
 static int async_open(struct allocator *allocator, const struct allocator_setting *setting,
                       struct text *why)
 {
-    if (!allocator->device->ops->pool) {
-        text_addf(why, "the %s device has no stream-ordered pool",
-                  allocator->device->ops->name);
-        return -1;
-    }
+    if (!allocator->device->ops->pool)
+        return text_fail(why, "the %s device has no stream-ordered pool",
+                         allocator->device->ops->name);
     ((struct async *)allocator)->limit = setting->limit;
     return 0;
 }

@@ -194,15 +194,13 @@ void expandable_unmap(struct caching *c, struct piece *piece)
 
 int expandable_check_device(struct device *device, struct text *why)
 {
-    if (!device->ops->paging) {
-        text_addf(why, "the %s device cannot map pages into a segment", device->ops->name);
-        return -1;
-    }
+    if (!device->ops->paging)
+        return text_fail(why, "the %s device cannot map pages into a segment",
+                         device->ops->name);
     const uint64_t granularity = device->ops->paging->granularity(device);
-    if (granularity == 0 || SMALL_SEGMENT % granularity) {
-        text_addf(why, "the device maps %llu bytes at a time; expandable segments need 2 MiB",
-                  (unsigned long long)granularity);
-        return -1;
-    }
+    if (granularity == 0 || SMALL_SEGMENT % granularity)
+        return text_fail(why,
+                         "the device maps %llu bytes at a time; expandable segments need 2 MiB",
+                         (unsigned long long)granularity);
     return 0;
 }

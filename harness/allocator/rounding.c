@@ -28,10 +28,8 @@ static int parse_divisions(const char *string, uint64_t *out, struct text *why)
     uint64_t n;
     if (parse_count(string, &n, why))
         return -1;
-    if (n && !is_power_of_two(n)) {
-        text_addf(why, "%s divisions: must be 0 or a power of two", string);
-        return -1;
-    }
+    if (n && !is_power_of_two(n))
+        return text_fail(why, "%s divisions: must be 0 or a power of two", string);
     *out = n;
     return 0;
 }
@@ -40,29 +38,23 @@ static int parse_divisions(const char *string, uint64_t *out, struct text *why)
 static int parse_pair(char *pair, int *last, struct rounding *rounding, struct text *why)
 {
     char *colon = strchr(pair, ':');
-    if (!colon) {
-        text_addf(why, "\"%s\" is not MIB:DIVISIONS", pair);
-        return -1;
-    }
+    if (!colon)
+        return text_fail(why, "\"%s\" is not MIB:DIVISIONS", pair);
     *colon = '\0';
     uint64_t divisions, key;
     if (parse_divisions(colon + 1, &divisions, why))
         return -1;
     if (strcmp(pair, ">") == 0) {
-        if (*last < 0) {
-            text_add(why, "\">\" needs a size before it");
-            return -1;
-        }
+        if (*last < 0)
+            return text_fail(why, "\">\" needs a size before it");
         for (size_t i = (size_t)*last + 1; i < ROUNDING_ENTRIES; i++)
             rounding->divisions[i] = divisions;
         return 0;
     }
     if (parse_count(pair, &key, why))
         return -1;
-    if (!is_power_of_two(key)) {
-        text_addf(why, "%s MiB is not a power of two", pair);
-        return -1;
-    }
+    if (!is_power_of_two(key))
+        return text_fail(why, "%s MiB is not a power of two", pair);
     const unsigned log = log2_floor(key);
     const size_t entry = log < ROUNDING_ENTRIES ? log : ROUNDING_ENTRIES - 1;
     for (size_t i = *last < 0 ? 0 : entry; i <= entry; i++)
@@ -74,10 +66,8 @@ static int parse_pair(char *pair, int *last, struct rounding *rounding, struct t
 static int parse_list(char *list, struct rounding *rounding, struct text *why)
 {
     size_t length = strlen(list);
-    if (length < 2 || list[length - 1] != ']') {
-        text_add(why, "a list ends with \"]\"");
-        return -1;
-    }
+    if (length < 2 || list[length - 1] != ']')
+        return text_fail(why, "a list ends with \"]\"");
     list[length - 1] = '\0';
     int last = -1;
     for (char *next = list + 1; next;) {

@@ -19,8 +19,7 @@ static int refuse(struct text *why, const char *verb, const char *path)
     int error = errno;
     text_addf(why, "cannot %s ", verb);
     text_add_escaped(why, path, strlen(path), 0);
-    text_addf(why, ": %s", strerror(error));
-    return -1;
+    return text_fail(why, ": %s", strerror(error));
 }
 
 /* Everything from the descriptor's place on, at most `limit` bytes and one more (0: no limit).
@@ -63,8 +62,7 @@ int file_open(const char *path, struct text *why)
     close(fd);
     text_add(why, "cannot open ");
     text_add_escaped(why, path, strlen(path), 0);
-    text_add(why, ": it is no regular file");
-    return -1;
+    return text_fail(why, ": it is no regular file");
 }
 
 /* At most `limit` bytes and one more, from the start or, `tail`, from the last `limit` on. */

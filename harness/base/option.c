@@ -127,8 +127,7 @@ static int refuse(const struct option *option, const char *value, struct text *w
 {
     text_addf(why, "%s: \"", option->name);
     text_add_escaped(why, value, strlen(value), SHOWN);
-    text_add(why, "\" ");
-    return -1;
+    return text_fail(why, "\" ");
 }
 
 static int check_bounds(const struct option *option, const char *value, uint64_t count,
@@ -189,8 +188,7 @@ static int parse_flag(const struct option *option, const char *value, bool *flag
 {
     if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
         refuse(option, value, why);
-        text_add(why, "is neither yes nor no");
-        return -1;
+        return text_fail(why, "is neither yes nor no");
     }
     *flag = value[0] == 'y';
     return 0;
@@ -201,8 +199,7 @@ static int parse_text(const struct option *option, const char *value, struct tex
     if (text_is_utf8(value, strlen(value)))
         return 0;
     refuse(option, value, why);
-    text_add(why, "is not valid UTF-8");
-    return -1;
+    return text_fail(why, "is not valid UTF-8");
 }
 
 static int parse_value(const struct option *option, const char *given,
@@ -287,10 +284,8 @@ static void store(const struct option *option, void *target, union option_value 
 int option_set(const struct option *option, void *target, const char *value, struct text *why)
 {
     union option_value parsed = {.reading = {0}};
-    if (value == NULL && option->type != OPTION_FLAG) {
-        text_addf(why, "%s: a value is missing", option->name);
-        return -1;
-    }
+    if (value == NULL && option->type != OPTION_FLAG)
+        return text_fail(why, "%s: a value is missing", option->name);
     const char *given = value != NULL ? value : "yes";
     if (parse_value(option, given, &parsed, why) != 0 ||
         check_not_yet(option, given, &parsed, why) != 0)

@@ -39,6 +39,8 @@ void text_add_bytes(struct text *text, const void *bytes, size_t length);
 void text_add_char(struct text *text, char c);
 void text_addf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_addv(struct text *text, const char *format, va_list arguments);
+/* Appends a reason and is -1, so that to refuse is one statement. */
+#define text_fail(why, ...) (text_addf((why), __VA_ARGS__), -1)
 /* Set the whole text: clear, then format. */
 void text_setf(struct text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_clear(struct text *text); /* length 0, memory kept */

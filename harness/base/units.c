@@ -54,8 +54,7 @@ static int refuse(struct text *why, const char *value, const char *reason)
 {
     text_add_char(why, '"');
     text_add_escaped(why, value, strlen(value), SHOWN);
-    text_addf(why, "\" %s", reason);
-    return -1;
+    return text_fail(why, "\" %s", reason);
 }
 
 static bool is_digit(char c)
@@ -66,10 +65,8 @@ static bool is_digit(char c)
 /* Digits at the start of the string, as a number; *end is what follows them. */
 static int leading_count(const char *string, uint64_t *out, const char **end, struct text *why)
 {
-    if (string[0] == '\0') {
-        text_add(why, "a number is missing");
-        return -1;
-    }
+    if (string[0] == '\0')
+        return text_fail(why, "a number is missing");
     if (string[0] == '-' || string[0] == '+')
         return refuse(why, string, "is not a number: it has no sign");
     if (!is_digit(string[0]))
@@ -150,10 +147,8 @@ int parse_real(const char *string, double *out, struct text *why)
 {
     static const char grammar[] = "is not a number: digits, or digits.digits, and nothing else "
                                   "(no sign, unit, blank, comma or exponent)";
-    if (string[0] == '\0') {
-        text_add(why, "a number is missing");
-        return -1;
-    }
+    if (string[0] == '\0')
+        return text_fail(why, "a number is missing");
     size_t whole = strspn(string, "0123456789");
     size_t length = whole;
     if (string[whole] == '.') {

@@ -120,9 +120,8 @@ static int settle_heads(const struct command_call *call, struct numbers *numbers
     if (!command_given(call, "kv_heads"))
         numbers->cache.kv_heads = numbers->heads;
     else if (command_given(call, "heads") && numbers->heads % numbers->cache.kv_heads != 0) {
-        text_addf(why, "--heads %" PRIu64 " is not a multiple of --kv-heads %" PRIu64,
-                  numbers->heads, numbers->cache.kv_heads);
-        return -1;
+        return text_fail(why, "--heads %" PRIu64 " is not a multiple of --kv-heads %" PRIu64,
+                         numbers->heads, numbers->cache.kv_heads);
     }
     return 0;
 }
@@ -185,10 +184,8 @@ static int reserve(const struct command_call *call, struct estimate *estimate, s
     double bytes = numbers->reserve_gib * 0x1p30;
     if (!command_given(call, "reserve_gib"))
         return 0;
-    if (!(bytes < 0x1p63)) {
-        text_add(why, "--reserve-gib is more bytes than 64 bits can count");
-        return -1;
-    }
+    if (!(bytes < 0x1p63))
+        return text_fail(why, "--reserve-gib is more bytes than 64 bits can count");
     struct figure *figure =
         add_figure(estimate, "reserve", (uint64_t)llround(bytes), "assumed",
                    "nothing that is known: a hypothesis for all that is not counted, which "
@@ -205,10 +202,8 @@ static int sum(struct estimate *estimate, struct text *why)
         return 0;
     for (size_t i = 0; i < estimate->count; i++) {
         assumed = assumed || estimate->figures[i].evidence[0] == 'a';
-        if (add_checked(bytes, estimate->figures[i].bytes, &bytes) != 0) {
-            text_add(why, "the sum is more bytes than 64 bits can count");
-            return -1;
-        }
+        if (add_checked(bytes, estimate->figures[i].bytes, &bytes) != 0)
+            return text_fail(why, "the sum is more bytes than 64 bits can count");
     }
     struct figure *figure =
         add_figure(estimate, "total", bytes, assumed ? "assumed" : "computed",

@@ -114,11 +114,9 @@ static int give_device(const struct one_point *options, struct givens *givens,
         text_add(why, "measure: --device=");
         text_add_escaped(why, device, strlen(device), 60);
         text_add(why, " is none of cuda:N, simulated, host");
-        text_add(why, card ? "; did you mean cuda:0, the first card?" : "");
-        return -1;
+        return text_fail(why, "%s", card ? "; did you mean cuda:0, the first card?" : "");
     } else {
-        text_add(why, "measure: --device must be given: cuda:N, simulated or host");
-        return -1;
+        return text_fail(why, "measure: --device must be given: cuda:N, simulated or host");
     }
     if (options->capacity[0])
         give(givens, "device", "capacity", options->capacity);
@@ -172,10 +170,8 @@ static int collect(const struct command_call *call, const char *const *set, size
     if (give_device(options, givens, why) != 0 ||
         check_capacity(call, set, count, why) != 0)
         return -1;
-    if (!options->workload) {
-        text_add(why, "measure: --workload must be given");
-        return -1;
-    }
+    if (!options->workload)
+        return text_fail(why, "measure: --workload must be given");
     give(givens, "study", "workload", options->workload);
     if (workload && give_point(call, workload, givens, why) != 0)
         return -1;

@@ -101,8 +101,7 @@ static int launch_it(const struct driver *driver, const struct launch *launch,
         return -1;
     if (launcher_run(&driver->launcher, launch, &driver->watch, end, reason) == 0)
         return 0;
-    text_addf(why, "%s was not started: %s", facts->run->name, text_string(reason));
-    return -1;
+    return text_fail(why, "%s was not started: %s", facts->run->name, text_string(reason));
 }
 
 static enum run_outcome launch_and_collect(struct driver *driver, const struct launch *launch,

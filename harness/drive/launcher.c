@@ -148,8 +148,7 @@ static int write_plain(const char *path, const struct text *bytes, struct text *
     int result = fd < 0 ? -1 : file_write_all(fd, bytes->data, bytes->length, path, why);
     if (fd >= 0 && close(fd) == 0)
         return result;
-    text_addf(why, "%s: %s", path, strerror(errno));
-    return -1;
+    return text_fail(why, "%s: %s", path, strerror(errno));
 }
 
 int launcher_write_command(const struct launcher *launcher, const struct launch *launch,

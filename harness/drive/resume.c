@@ -177,18 +177,14 @@ int resume_check_devices(const struct placement *all, const struct row *closing,
                          struct text *why)
 {
     uint64_t place = plan_place(&closing[0]);
-    if (place > all->ranks) {
-        text_addf(why, "%s: the rows are of %llu devices, there are %llu now",
-                  row_text(&closing[0], COLUMN_run), (unsigned long long)place,
-                  (unsigned long long)all->ranks);
-        return -1;
-    }
+    if (place > all->ranks)
+        return text_fail(why, "%s: the rows are of %llu devices, there are %llu now",
+                         row_text(&closing[0], COLUMN_run), (unsigned long long)place,
+                         (unsigned long long)all->ranks);
     const struct placement mine = placement_of_run(all, place), *placement = &mine;
-    if (ranks != placement->ranks) {
-        text_addf(why, "the rows are of %zu ranks, there are %llu now", ranks,
-                  (unsigned long long)placement->ranks);
-        return -1;
-    }
+    if (ranks != placement->ranks)
+        return text_fail(why, "the rows are of %zu ranks, there are %llu now", ranks,
+                         (unsigned long long)placement->ranks);
     for (size_t i = 0; i < ranks; i++) {
         const char *was = row_text(&closing[i], COLUMN_device_name);
         struct reading rank = row_count(&closing[i], COLUMN_rank);
@@ -198,10 +194,9 @@ int resume_check_devices(const struct placement *all, const struct row *closing,
         const char *is = seat->card.name;
         if (!seat_has_card(seat) || strcmp(was, is) == 0)
             continue;
-        text_addf(why, "%s %llu: the rows are of a device %s, there is %s now",
-                  place > 0 ? "device" : "rank",
-                  (unsigned long long)(place > 0 ? place : rank.value), was, is);
-        return -1;
+        return text_fail(why, "%s %llu: the rows are of a device %s, there is %s now",
+                         place > 0 ? "device" : "rank",
+                         (unsigned long long)(place > 0 ? place : rank.value), was, is);
     }
     return 0;
 }

@@ -16,8 +16,7 @@ int estimate_weights(uint64_t parameters, uint64_t bits, uint64_t *bytes, struct
 {
     if (whole_bytes(parameters, bits, bytes) == 0)
         return 0;
-    text_add(why, "the weights are more bytes than 64 bits can count");
-    return -1;
+    return text_fail(why, "the weights are more bytes than 64 bits can count");
 }
 
 int estimate_kept(const struct estimate_cache *cache, uint64_t *tokens, struct text *why)
@@ -32,8 +31,7 @@ int estimate_kept(const struct estimate_cache *cache, uint64_t *tokens, struct t
     }
     if (multiply_checked(pages, PAGE_TOKENS, tokens) == 0)
         return 0;
-    text_add(why, "the KV cache is more tokens than 64 bits can count");
-    return -1;
+    return text_fail(why, "the KV cache is more tokens than 64 bits can count");
 }
 
 int estimate_cache(const struct estimate_cache *cache, uint64_t *bytes, struct text *why)
@@ -49,6 +47,5 @@ int estimate_cache(const struct estimate_cache *cache, uint64_t *bytes, struct t
     if (whole_bytes(numbers, cache->bits, bytes) == 0)
         return 0;
 overflow:
-    text_add(why, "the KV cache is more bytes than 64 bits can count");
-    return -1;
+    return text_fail(why, "the KV cache is more bytes than 64 bits can count");
 }

@@ -32,40 +32,27 @@ int model_config_check(const struct model_config *config, struct text *why)
 {
     for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
         uint64_t value = *(const uint64_t *)((const char *)config + bounds[i].offset);
-        if (value == 0 || value > bounds[i].most) {
-            text_addf(why, "%s is %" PRIu64 ", not 1 to %" PRIu64, bounds[i].name, value,
-                      bounds[i].most);
-            return -1;
-        }
+        if (value == 0 || value > bounds[i].most)
+            return text_fail(why, "%s is %" PRIu64 ", not 1 to %" PRIu64, bounds[i].name, value,
+                             bounds[i].most);
     }
-    if (config->heads % config->kv_heads != 0) {
-        text_addf(why, "%" PRIu64 " heads are not a multiple of %" PRIu64 " key-value heads",
-                  config->heads, config->kv_heads);
-        return -1;
-    }
-    if (config->head_dim % 2 != 0) {
-        text_addf(why, "head_dim %" PRIu64 " is odd: rotary positions turn pairs",
-                  config->head_dim);
-        return -1;
-    }
-    if (!(config->norm_eps >= 0 && config->norm_eps < 1)) {
-        text_addf(why, "norm_eps %g is not in 0 to 1", config->norm_eps);
-        return -1;
-    }
-    if (!(config->rope_theta > 0 && config->rope_theta < 1e18)) {
-        text_addf(why, "rope_theta %g is not above 0", config->rope_theta);
-        return -1;
-    }
-    if (config->rope_scaling != ROPE_DEFAULT && !(config->rope_factor >= 1)) {
-        text_addf(why, "rotary scaling factor %g is below 1", config->rope_factor);
-        return -1;
-    }
+    if (config->heads % config->kv_heads != 0)
+        return text_fail(why, "%" PRIu64 " heads are not a multiple of %" PRIu64
+                         " key-value heads", config->heads, config->kv_heads);
+    if (config->head_dim % 2 != 0)
+        return text_fail(why, "head_dim %" PRIu64 " is odd: rotary positions turn pairs",
+                         config->head_dim);
+    if (!(config->norm_eps >= 0 && config->norm_eps < 1))
+        return text_fail(why, "norm_eps %g is not in 0 to 1", config->norm_eps);
+    if (!(config->rope_theta > 0 && config->rope_theta < 1e18))
+        return text_fail(why, "rope_theta %g is not above 0", config->rope_theta);
+    if (config->rope_scaling != ROPE_DEFAULT && !(config->rope_factor >= 1))
+        return text_fail(why, "rotary scaling factor %g is below 1", config->rope_factor);
     if (config->rope_scaling == ROPE_LLAMA3 &&
         !(config->rope_low_frequency > 0 && config->rope_original_context > 0 &&
-          config->rope_high_frequency > config->rope_low_frequency)) {
-        text_add(why, "rotary scaling llama3: its low and high factors are not in order");
-        return -1;
-    }
+          config->rope_high_frequency > config->rope_low_frequency))
+        return text_fail(why,
+                         "rotary scaling llama3: its low and high factors are not in order");
     return 0;
 }
 

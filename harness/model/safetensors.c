@@ -41,8 +41,7 @@ static int refuse(struct text *why, const char *file, const char *tensor, const 
 {
     text_addf(why, "%s: tensor ", file);
     quote(why, tensor);
-    text_addf(why, ": %s", reason);
-    return -1;
+    return text_fail(why, ": %s", reason);
 }
 
 void safetensors_add_shape(const struct safetensors_tensor *tensor, struct text *out)
@@ -116,15 +115,13 @@ static int read_offsets(const struct json *entry, const char *file, uint64_t dat
     if (end - begin != tensor->bytes) {
         refuse(why, file, tensor->name, "shape ");
         safetensors_add_shape(tensor, why);
-        text_addf(why, " of %s is %" PRIu64 " bytes, its offsets hold %" PRIu64,
-                  dtypes[tensor->dtype].name, tensor->bytes, end - begin);
-        return -1;
+        return text_fail(why, " of %s is %" PRIu64 " bytes, its offsets hold %" PRIu64,
+                         dtypes[tensor->dtype].name, tensor->bytes, end - begin);
     }
     if (end > data_bytes) {
         refuse(why, file, tensor->name, "truncated: ");
-        text_addf(why, "it ends at byte %" PRIu64 " of the data, the file has %" PRIu64, end,
-                  data_bytes);
-        return -1;
+        return text_fail(why, "it ends at byte %" PRIu64 " of the data, the file has %" PRIu64,
+                         end, data_bytes);
     }
     tensor->offset = begin;
     return 0;
@@ -166,9 +163,8 @@ static int check_tiling(const char *file, struct safetensors_tensor *tensors, si
     }
     if (at == data_bytes)
         return 0;
-    text_addf(why, "%s: %" PRIu64 " bytes after the last tensor belong to none", file,
-              data_bytes - at);
-    return -1;
+    return text_fail(why, "%s: %" PRIu64 " bytes after the last tensor belong to none", file,
+                     data_bytes - at);
 }
 
 static int append_entries(const char *file, const struct json *root, uint64_t data_bytes,
@@ -196,10 +192,8 @@ int safetensors_parse(const char *name, const char *json, size_t length, uint64_
 {
     struct json *root = NULL;
     struct text reason = TEXT_INIT;
-    if (length == 0 || json[0] != '{') {
-        text_addf(why, "%s: the header does not begin with '{'", name);
-        return -1;
-    }
+    if (length == 0 || json[0] != '{')
+        return text_fail(why, "%s: the header does not begin with '{'", name);
     if (json_parse(json, length, &root, &reason) != 0) {
         text_addf(why, "%s: header: %s", name, text_string(&reason));
         text_release(&reason);
@@ -229,11 +223,9 @@ static int read_all(const struct safetensors_file *file, uint64_t offset, void *
                             (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0) {
-            text_addf(why, "%s: %s", file->path,
-                      got < 0 ? strerror(errno) : "the file became shorter while it was read");
-            return -1;
-        }
+        if (got <= 0)
+            return text_fail(why, "%s: %s", file->path, got < 0 ? strerror(errno)
+                             : "the file became shorter while it was read");
         done += (uint64_t)got;
     }
     return 0;
@@ -262,11 +254,9 @@ static int open_path(const char *path, struct safetensors_file *file, struct tex
 static int header_length(const struct safetensors_file *file, uint64_t *out, struct text *why)
 {
     unsigned char bytes[8];
-    if (file->bytes < sizeof(bytes)) {
-        text_addf(why, "%s: %" PRIu64 " bytes are too few for a safetensors file", file->path,
-                  file->bytes);
-        return -1;
-    }
+    if (file->bytes < sizeof(bytes))
+        return text_fail(why, "%s: %" PRIu64 " bytes are too few for a safetensors file",
+                         file->path, file->bytes);
     if (read_all(file, 0, bytes, sizeof(bytes), why) != 0)
         return -1;
     uint64_t length = 0;
@@ -279,11 +269,9 @@ static int header_length(const struct safetensors_file *file, uint64_t *out, str
                   file->path, length, file->bytes - sizeof(bytes));
         return -1;
     }
-    if (length > SAFETENSORS_HEADER_LIMIT) {
-        text_addf(why, "%s: the header's %" PRIu64 " bytes are above the limit of %u",
-                  file->path, length, SAFETENSORS_HEADER_LIMIT);
-        return -1;
-    }
+    if (length > SAFETENSORS_HEADER_LIMIT)
+        return text_fail(why, "%s: the header's %" PRIu64 " bytes are above the limit of %u",
+                         file->path, length, SAFETENSORS_HEADER_LIMIT);
     *out = length;
     return 0;
 }
@@ -351,10 +339,8 @@ const struct safetensors_tensor *safetensors_find(const struct safetensors *set,
 /* Sorts and sums; the bytes of all files fit 64 bits because each lies in a real file. */
 static int finish(const char *path, struct safetensors *set, struct text *why)
 {
-    if (set->tensor_count == 0) {
-        text_addf(why, "%s: no weights found", path);
-        return -1;
-    }
+    if (set->tensor_count == 0)
+        return text_fail(why, "%s: no weights found", path);
     qsort(set->tensors, set->tensor_count, sizeof(*set->tensors), by_name);
     for (size_t i = 0; i < set->tensor_count; i++)
         set->bytes += set->tensors[i].bytes;
@@ -412,8 +398,7 @@ int safetensors_read_float(const struct safetensors *set,
         return safetensors_read(set, tensor, first, count, out, why);
     if (!half && tensor->dtype != SAFETENSORS_BF16) {
         refuse(why, set->files[tensor->file].path, tensor->name, "weights of dtype ");
-        text_addf(why, "%s cannot be computed with", dtypes[tensor->dtype].name);
-        return -1;
+        return text_fail(why, "%s cannot be computed with", dtypes[tensor->dtype].name);
     }
     /* read into the upper half of the place they are widened into, front to back */
     char *narrow = (char *)out + count * 2;
@@ -503,10 +488,8 @@ static int collect_shards(struct gathering *gathering, const char *index, struct
         }
         if (shard_find(gathering, name) != absent)
             continue;
-        if (gathering->shard_count == SHARD_LIMIT) {
-            text_addf(why, "%s: more than %d shards", index, SHARD_LIMIT);
-            return -1;
-        }
+        if (gathering->shard_count == SHARD_LIMIT)
+            return text_fail(why, "%s: more than %d shards", index, SHARD_LIMIT);
         *GROW(gathering->shards, gathering->shard_count) = xstrdup(name);
     }
     return 0;
@@ -620,10 +603,8 @@ static int gather(struct gathering *gathering, const char *index, const struct j
                   struct text *why)
 {
     gathering->map = json_is_object(root) ? json_get(root, "weight_map") : NULL;
-    if (!gathering->map || !json_is_object(gathering->map)) {
-        text_addf(why, "%s: no weight_map", index);
-        return -1;
-    }
+    if (!gathering->map || !json_is_object(gathering->map))
+        return text_fail(why, "%s: no weight_map", index);
     if (collect_shards(gathering, index, why) != 0 || open_shards(gathering, why) != 0)
         return -1;
     if (gathering->set.file_count && finish(index, &gathering->set, why) != 0)

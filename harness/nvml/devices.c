@@ -136,17 +136,13 @@ static int choose_wanted(struct choice *choice, const struct choice *visible,
             *numbers = true;
             at = by_number(choice, strtoull(word, NULL, 10));
         } else {
-            text_addf(why, "devices: \"%s\" is neither a number nor a UUID", word);
-            return -1;
+            return text_fail(why, "devices: \"%s\" is neither a number nor a UUID", word);
         }
-        if (at == NOWHERE) {
-            text_addf(why, "devices: there is no device %s, or it is not the only one", word);
-            return -1;
-        }
-        if (!holds(visible, at)) {
-            text_addf(why, "devices: %s is outside CUDA_VISIBLE_DEVICES", word);
-            return -1;
-        }
+        if (at == NOWHERE)
+            return text_fail(why, "devices: there is no device %s, or it is not the only one",
+                             word);
+        if (!holds(visible, at))
+            return text_fail(why, "devices: %s is outside CUDA_VISIBLE_DEVICES", word);
         add(choice, at);
     }
     return 0;

@@ -51,8 +51,7 @@ struct nvml {
 static int failed(const struct nvml *nvml, const char *what, int code, struct text *why)
 {
     const char *said = nvml->call.error_string(code);
-    text_addf(why, "NVML %s: %s (%d)", what, said != NULL ? said : "?", code);
-    return -1;
+    return text_fail(why, "NVML %s: %s (%d)", what, said != NULL ? said : "?", code);
 }
 
 static int resolve(struct nvml *nvml, struct text *why)
@@ -61,11 +60,9 @@ static int resolve(struct nvml *nvml, struct text *why)
         void *address = dlsym(nvml->library, symbols[i].name);
         if (address == NULL && symbols[i].older != NULL)
             address = dlsym(nvml->library, symbols[i].older);
-        if (address == NULL && !symbols[i].optional) {
-            text_addf(why, "libnvidia-ml.so.1 has no %s: the driver is too old",
-                      symbols[i].name);
-            return -1;
-        }
+        if (address == NULL && !symbols[i].optional)
+            return text_fail(why, "libnvidia-ml.so.1 has no %s: the driver is too old",
+                             symbols[i].name);
         memcpy((char *)&nvml->call + symbols[i].offset, &address, sizeof address);
     }
     return 0;

@@ -85,9 +85,8 @@ static int set_member(char *member, struct seat *seat, struct text *why)
         memcpy(seat->card.uuid, value, strlen(value) + 1);
         return 0;
     }
-    text_addf(why, "%s%s%s is nothing that a seat has", member, equals != NULL ? "=" : "",
-              value);
-    return -1;
+    return text_fail(why, "%s%s%s is nothing that a seat has", member,
+                     equals != NULL ? "=" : "", value);
 }
 
 int seat_parse(const char *word, struct seat *seat, struct text *why)

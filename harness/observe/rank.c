@@ -60,9 +60,9 @@ static int join(int *argc, char ***argv, const struct observer *observer, struct
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if ((uint64_t)size == observer->setting->ranks && (uint64_t)rank == observer->rank)
         return 0;
-    text_addf(why, "MPI says rank %d of %d, expected was rank %llu of %llu", rank, size,
-              (unsigned long long)observer->rank, (unsigned long long)observer->setting->ranks);
-    return -1;
+    return text_fail(why, "MPI says rank %d of %d, expected was rank %llu of %llu", rank, size,
+                     (unsigned long long)observer->rank,
+                     (unsigned long long)observer->setting->ranks);
 }
 
 /* All ranks are here. A blocking wait would burn a core while children run. 1: a signal came.

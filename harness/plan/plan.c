@@ -127,10 +127,8 @@ int plan_make(const struct study *study, uint64_t devices, struct plan *plan, st
     for (size_t i = 0; i < study->sweep_count; i++)
         made.count += study->sweeps[i].count;
     made.count *= made.devices * study->trials * ways_of(study);
-    if (made.count > STUDY_RUNS_LIMIT) {
-        text_addf(why, "%zu runs: at most %zu", made.count, STUDY_RUNS_LIMIT);
-        return -1;
-    }
+    if (made.count > STUDY_RUNS_LIMIT)
+        return text_fail(why, "%zu runs: at most %zu", made.count, STUDY_RUNS_LIMIT);
     if (study->order == ORDER_SHUFFLED)
         made.shuffled = shuffle(made.count, study->setting.seed);
     *plan = made;

@@ -48,8 +48,7 @@ static const char page_magic[8] = "hwlive\n";
 
 static int refuse(struct text *why, const char *verb, const char *path, int error)
 {
-    text_addf(why, "cannot %s live page %s: %s", verb, path, strerror(error));
-    return -1;
+    return text_fail(why, "cannot %s live page %s: %s", verb, path, strerror(error));
 }
 
 int live_create(const char *path, struct text *why)
@@ -98,8 +97,7 @@ int live_open(const char *path, struct live_page **page, struct text *why)
         return refuse(why, "map", path, error);
     if (!is_ours(mapped)) {
         munmap(mapped, sizeof **page);
-        text_addf(why, "live page %s has another layout than %u", path, LIVE_LAYOUT);
-        return -1;
+        return text_fail(why, "live page %s has another layout than %u", path, LIVE_LAYOUT);
     }
     *page = mapped;
     return 0;

@@ -67,8 +67,7 @@ int shard_finish(int fd, const struct row *rows, size_t count, struct text *why)
         return -1;
     if (fsync(fd) == 0) /* a network file system may report a failed write only here */
         return 0;
-    text_addf(why, "cannot sync a shard: %s", strerror(errno));
-    return -1;
+    return text_fail(why, "cannot sync a shard: %s", strerror(errno));
 }
 
 static bool rows_have_status(const struct shard *shard)

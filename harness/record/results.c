@@ -20,8 +20,7 @@
 /* Appends "cannot VERB FOLDER/NAME: error text"; returns -1. */
 static int refuse(struct text *why, const char *verb, const char *folder, const char *name)
 {
-    text_addf(why, "cannot %s %s/%s: %s", verb, folder, name, strerror(errno));
-    return -1;
+    return text_fail(why, "cannot %s %s/%s: %s", verb, folder, name, strerror(errno));
 }
 
 /* Closes after another failure: errors of closing are not told. */

@@ -221,10 +221,8 @@ static int read_header(struct lines *lines, const char *path, bool allow_older,
         text_add(&read->reason, "line 1: the header was cut off");
         return 0;
     }
-    if (kind == LINE_ERROR) {
-        text_addf(why, "cannot read %s: %s", path, strerror(errno));
-        return -1;
-    }
+    if (kind == LINE_ERROR)
+        return text_fail(why, "cannot read %s: %s", path, strerror(errno));
     parser->columns = kind == LINE_WHOLE ? header_columns(line, length, allow_older) : 0;
     if (parser->columns == 0) {
         text_addf(why, "%s: ", path);

@@ -145,11 +145,9 @@ static int understand(struct document *document, bool was_checked, struct study 
 static int parse(const char *name, const struct text *bytes, const char *const *overrides,
                  size_t count, bool was_checked, struct study *study, struct text *errors)
 {
-    if (bytes->length > STUDY_FILE_LIMIT) {
-        text_addf(errors, "%s:1: file of %zu bytes: at most %zu can be read", name,
-                  bytes->length, STUDY_FILE_LIMIT);
-        return -1;
-    }
+    if (bytes->length > STUDY_FILE_LIMIT)
+        return text_fail(errors, "%s:1: file of %zu bytes: at most %zu can be read", name,
+                         bytes->length, STUDY_FILE_LIMIT);
     struct complaints complaints = {.list = NULL};
     struct frozen frozen;
     struct document document;

@@ -15,16 +15,13 @@ static int refuse(struct text *why, const char *item, const char *reason)
 {
     text_add(why, "\"");
     text_add_escaped(why, item, strlen(item), 60);
-    text_addf(why, "\" %s", reason);
-    return -1;
+    return text_fail(why, "\" %s", reason);
 }
 
 static int append(struct list *list, uint64_t value, struct text *why)
 {
-    if (list->count == STUDY_VALUES_LIMIT) {
-        text_addf(why, "more than %zu values", STUDY_VALUES_LIMIT);
-        return -1;
-    }
+    if (list->count == STUDY_VALUES_LIMIT)
+        return text_fail(why, "more than %zu values", STUDY_VALUES_LIMIT);
     *GROW(list->values, list->count) = value;
     return 0;
 }
@@ -37,9 +34,8 @@ static int parse_bounded(const struct list *list, const char *item, uint64_t *va
         return -1;
     if (parsed < list->minimum || parsed > list->maximum) {
         refuse(why, item, "is out of range");
-        text_addf(why, " (%llu to %llu)", (unsigned long long)list->minimum,
-                  (unsigned long long)list->maximum);
-        return -1;
+        return text_fail(why, " (%llu to %llu)", (unsigned long long)list->minimum,
+                         (unsigned long long)list->maximum);
     }
     *value = parsed;
     return 0;

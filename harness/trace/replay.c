@@ -377,10 +377,9 @@ static int bisect(const struct trace *trace, const struct replay_setting *settin
     bool runs;
     if (try_limit(trace, setting, too_small, fit, &runs, why))
         return -1;
-    if (runs) {
-        text_addf(why, "runs with %" PRIu64 " bytes, less than it asks for at once", too_small);
-        return -1;
-    }
+    if (runs)
+        return text_fail(why, "runs with %" PRIu64 " bytes, less than it asks for at once",
+                         too_small);
     while (fit->fits - too_small > REPLAY_PAGE) {
         const uint64_t middle =
             too_small + (fit->fits - too_small) / (2 * REPLAY_PAGE) * REPLAY_PAGE;

@@ -24,9 +24,8 @@ static int settle_point(const struct setting *setting, struct text *why)
         bool has = workload->dimensions >> i & 1u;
         if (has == setting->point.value[i].known)
             continue;
-        text_addf(why, has ? "--%s=N is missing" : "--%s: %s has no such dimension",
-                  dimension_facts[i].name, workload->name);
-        return -1;
+        return text_fail(why, has ? "--%s=N is missing" : "--%s: %s has no such dimension",
+                         dimension_facts[i].name, workload->name);
     }
     return 0;
 }
@@ -35,21 +34,16 @@ static int settle_backend(struct request *request, struct text *why)
 {
     struct setting *setting = &request->setting;
     const char *name = setting->backend < 0 ? NULL : backend_names[setting->backend];
-    if (!name) {
-        text_add(why, "--backend=NAME is missing");
-        return -1;
-    }
+    if (!name)
+        return text_fail(why, "--backend=NAME is missing");
     request->backend = backend_find(name);
-    if (!request->backend) {
-        text_addf(why, "--backend=%s: this program was built without it", name);
-        return -1;
-    }
+    if (!request->backend)
+        return text_fail(why, "--backend=%s: this program was built without it", name);
     struct memory_setting *memory = &setting->memory;
     bool observed = request->backend->device->observed;
-    if (!observed && !memory->device.capacity.known) {
-        text_addf(why, "--capacity=SIZE is missing: a %s device has none of its own", name);
-        return -1;
-    }
+    if (!observed && !memory->device.capacity.known)
+        return text_fail(why, "--capacity=SIZE is missing: a %s device has none of its own",
+                         name);
     if (observed) {
         memory->allocator_setting.limit = memory->device.capacity;
         memory->device.capacity = reading_missing();

@@ -14,10 +14,8 @@ int speaker_open(struct speaker *speaker, const char *phases_path, struct text *
     struct speaker opened = {.phases = -1};
     if (phases_path && phases_path[0]) {
         opened.phases = open(phases_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-        if (opened.phases < 0) {
-            text_addf(why, "%s: %s", phases_path, strerror(errno));
-            return -1;
-        }
+        if (opened.phases < 0)
+            return text_fail(why, "%s: %s", phases_path, strerror(errno));
     }
     *speaker = opened;
     return 0;

@@ -215,11 +215,9 @@ static int decoder_ready(struct decoder *decoder, struct text *why)
 {
     const struct setting *setting = session_setting(decoder->session);
     const char *format = decoder_format(decoder->options);
-    if (format && strcmp(format, dtype_names[decoder->dtype]) != 0) {
-        text_addf(why, "weight_format %s with dtype %s: not yet", format,
-                  dtype_names[decoder->dtype]);
-        return -1;
-    }
+    if (format && strcmp(format, dtype_names[decoder->dtype]) != 0)
+        return text_fail(why, "weight_format %s with dtype %s: not yet", format,
+                         dtype_names[decoder->dtype]);
     if (setting->phases == PHASES_WHOLE && decoder->options->answer &&
         decoder->options->answer[0]) {
         text_add(why,

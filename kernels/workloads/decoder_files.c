@@ -139,11 +139,9 @@ int decoder_files_open(const struct decoder_options *options, const struct model
     }
     if (safetensors_open_folder(options->model, &files->set, why) != 0)
         return -1;
-    if (!files->set.complete) {
-        text_addf(why, "%s: index and shards disagree:\n%s", options->model,
-                  text_string(&files->set.issues));
-        return -1;
-    }
+    if (!files->set.complete)
+        return text_fail(why, "%s: index and shards disagree:\n%s", options->model,
+                         text_string(&files->set.issues));
     add_oddities(files);
     return compare(files, why);
 }

@@ -141,16 +141,13 @@ int decoder_shape(const struct point *point, const struct decoder_options *optio
         if (model_config_check(&shape, why) != 0)
             return -1;
     } else if ((asked = asked_beside_model(options))) {
-        text_addf(why, "%s: " DECIDED, asked->name);
-        return -1;
+        return text_fail(why, "%s: " DECIDED, asked->name);
     } else if (model_config_read(options->model, &shape, why) != 0) {
         return -1;
     }
-    if (shape.head_dim > HEAD_DIM_LIMIT) {
-        text_addf(why, "head_dim %" PRIu64 " above %u: not yet", shape.head_dim,
-                  HEAD_DIM_LIMIT);
-        return -1;
-    }
+    if (shape.head_dim > HEAD_DIM_LIMIT)
+        return text_fail(why, "head_dim %" PRIu64 " above %u: not yet", shape.head_dim,
+                         HEAD_DIM_LIMIT);
     *out = shape;
     return 0;
 }
@@ -184,17 +181,14 @@ static int check_counts(const struct point *point, struct text *why)
         struct reading value = point->value[bounds[i].dimension];
         if (value.known && value.value && value.value <= bounds[i].most)
             continue;
-        text_addf(why, "decoder: %s must be 1 to %" PRIu64,
-                  dimension_facts[bounds[i].dimension].name, bounds[i].most);
-        return -1;
+        return text_fail(why, "decoder: %s must be 1 to %" PRIu64,
+                         dimension_facts[bounds[i].dimension].name, bounds[i].most);
     }
     rows = point->value[DIMENSION_batch].value * point->value[DIMENSION_sequences].value;
     tokens = point->value[DIMENSION_batch].value * point->value[DIMENSION_context].value;
-    if (rows > 1u << 22 || tokens > 1u << 30) {
-        text_addf(why, "decoder: %s are more than the kernels count",
-                  tokens > 1u << 30 ? "batch * context tokens" : "batch * sequences rows");
-        return -1;
-    }
+    if (rows > 1u << 22 || tokens > 1u << 30)
+        return text_fail(why, "decoder: %s are more than the kernels count", tokens > 1u << 30
+                         ? "batch * context tokens" : "batch * sequences rows");
     return 0;
 }
 
@@ -232,10 +226,8 @@ int decoder_check(const struct point *point, const void *options, struct text *w
 {
     struct model_config shape;
     const char *format = decoder_format(options);
-    if (format && text_starts_with(format, "int")) {
-        text_addf(why, "weight_format %s: not yet", format);
-        return -1;
-    }
+    if (format && text_starts_with(format, "int"))
+        return text_fail(why, "weight_format %s: not yet", format);
     if (check_counts(point, why) != 0 || decoder_shape(point, options, &shape, why) != 0)
         return -1;
     return check_fixed(point, options, &shape, why);

@@ -31,18 +31,14 @@ static void make_prompt(const struct decoder *decoder, uint64_t sequence, uint32
 static int take_row(const struct decoder *decoder, const struct json *row, uint64_t number,
                     uint32_t *tokens, struct text *why)
 {
-    if (!row || !json_is_array(row) || json_length(row) != decoder->context) {
-        text_addf(why, "row %" PRIu64 " is not a list of %" PRIu64 " tokens (context)", number,
-                  decoder->context);
-        return -1;
-    }
+    if (!row || !json_is_array(row) || json_length(row) != decoder->context)
+        return text_fail(why, "row %" PRIu64 " is not a list of %" PRIu64 " tokens (context)",
+                         number, decoder->context);
     for (uint64_t t = 0; t < decoder->context; t++) {
         uint64_t token;
-        if (json_count(json_at(row, t), &token) != 0 || token >= decoder->shape.vocabulary) {
-            text_addf(why, "row %" PRIu64 ", token %" PRIu64 ": not a number below %" PRIu64,
-                      number, t, decoder->shape.vocabulary);
-            return -1;
-        }
+        if (json_count(json_at(row, t), &token) != 0 || token >= decoder->shape.vocabulary)
+            return text_fail(why, "row %" PRIu64 ", token %" PRIu64 ": not a number below %"
+                             PRIu64, number, t, decoder->shape.vocabulary);
         tokens[t] = (uint32_t)token;
     }
     return 0;
@@ -52,10 +48,9 @@ static int take_rows(const struct decoder *decoder, const struct json *root, uin
                      struct text *why)
 {
     const struct json *prompt = json_is_object(root) ? json_get(root, "prompt") : NULL;
-    if (!prompt || !json_is_array(prompt) || json_length(prompt) != decoder->rows) {
-        text_addf(why, "no \"prompt\" of %" PRIu64 " rows (batch * sequences)", decoder->rows);
-        return -1;
-    }
+    if (!prompt || !json_is_array(prompt) || json_length(prompt) != decoder->rows)
+        return text_fail(why, "no \"prompt\" of %" PRIu64 " rows (batch * sequences)",
+                         decoder->rows);
     for (uint64_t row = 0; row < decoder->rows; row++)
         if (take_row(decoder, json_at(prompt, row), row, tokens + row * decoder->context,
                      why) != 0)

@@ -206,14 +206,10 @@ static int check(const struct point *point, const void *options, struct text *wh
         enum dimension dimension = bounds[i].dimension;
         struct reading value = point->value[dimension];
         const char *name = dimension_facts[dimension].name;
-        if (!value.known || value.value == 0 || value.value > bounds[i].most) {
-            text_addf(why, "dense: %s must be 1 to %" PRIu64, name, bounds[i].most);
-            return -1;
-        }
-        if (multiply_checked(bytes, value.value, &bytes) != 0) {
-            text_add(why, "dense: the inputs are more bytes than 64 bits can count");
-            return -1;
-        }
+        if (!value.known || value.value == 0 || value.value > bounds[i].most)
+            return text_fail(why, "dense: %s must be 1 to %" PRIu64, name, bounds[i].most);
+        if (multiply_checked(bytes, value.value, &bytes) != 0)
+            return text_fail(why, "dense: the inputs are more bytes than 64 bits can count");
     }
     return 0;
 }
