@@ -8,10 +8,7 @@ struct words {
     char **word; /* NULL-terminated once anything was added */
     size_t count;
 };
-#define WORDS_INIT                                                                             \
-    {                                                                                          \
-        NULL, 0                                                                                \
-    }
+#define WORDS_INIT {NULL, 0}
 void words_add(struct words *words, const char *word);
 void words_addf(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
 void words_append(struct words *words, const struct words *more);

@@ -29,10 +29,7 @@ struct text {
     size_t length;
     size_t capacity;
 };
-#define TEXT_INIT                                                                              \
-    {                                                                                          \
-        NULL, 0, 0                                                                             \
-    }
+#define TEXT_INIT {NULL, 0, 0}
 
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t length);

@@ -16,10 +16,7 @@ struct oomkill {
     struct reading before; /* its value when it was found */
     bool risen;            /* a counter followed earlier had risen */
 };
-#define OOMKILL_INIT                                                                           \
-    {                                                                                          \
-        .path = TEXT_INIT                                                                      \
-    }
+#define OOMKILL_INIT {.path = TEXT_INIT}
 /* Finds the counter of a living process; called again it follows the process into another
  * group. A process that is gone changes nothing. */
 void oomkill_follow(struct oomkill *oomkill, pid_t pid);

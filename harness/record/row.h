@@ -71,10 +71,7 @@ struct status_fact {
 };
 extern const struct status_fact status_facts[STATUSES];
 
-#define ROW_INIT                                                                               \
-    {                                                                                          \
-        .cell = { {.kind = CELL_EMPTY} }                                                       \
-    }
+#define ROW_INIT {.cell = {{.kind = CELL_EMPTY}}}
 void row_release(struct row *row); /* empties every cell */
 void row_copy(struct row *to, const struct row *from);
 /* Copies the cells of `from` that are not empty onto those of `to` that are. */

@@ -20,10 +20,7 @@ struct run_set {
     size_t index_room;
     uint64_t last_order; /* the largest launch sequence of all runs, 0: none says */
 };
-#define RUN_SET_INIT                                                                           \
-    {                                                                                          \
-        .count = 0                                                                             \
-    }
+#define RUN_SET_INIT {.count = 0}
 
 /* What a run counts as, by the statuses of all its ranks. */
 enum run_count { COUNTS_AS_FITTED, COUNTS_AS_FAILED, COUNTS_AS_SKIPPED };

@@ -17,10 +17,7 @@
 #define SETTING(name_, member_, type_, role_, teller_, help_, ...)                             \
     KEY(name_, setting.member_, type_, role_, help_, __VA_ARGS__)
 #define CHILD(...)
-#define END                                                                                    \
-    {                                                                                          \
-        .name = NULL                                                                           \
-    }
+#define END {.name = NULL}
 
 static const struct option study_options[] = {
 #define KEYS_OF_STUDY
