@@ -455,18 +455,14 @@ static void caching_close(struct allocator *allocator)
     close_pool(c, &c->small);
 }
 
-const struct allocator_ops allocator_caching = {
-    .counter_source = "highwater.caching",
-    .size = sizeof(struct caching),
-    .reserved_known = true,
-    .open = caching_open,
-    .has_room = caching_has_room,
-    .alloc = caching_alloc,
-    .free = caching_free,
-    .empty_cache = caching_empty_cache,
-    .check = check_caching,
-    .close = caching_close,
-};
+#define OPS(source, open_)                                                                     \
+    {                                                                                          \
+        .counter_source = source, .size = sizeof(struct caching), .reserved_known = true,      \
+        .open = open_, .has_room = caching_has_room, .alloc = caching_alloc,                   \
+        .free = caching_free, .empty_cache = caching_empty_cache, .check = check_caching,      \
+        .close = caching_close                                                                 \
+    }
+const struct allocator_ops allocator_caching = OPS("highwater.caching", caching_open);
 
 /* The same allocator on segments that are mapped page by page. */
 static int expandable_open(struct allocator *allocator, const struct allocator_setting *setting,
@@ -478,15 +474,4 @@ static int expandable_open(struct allocator *allocator, const struct allocator_s
     return caching_open(allocator, setting, why);
 }
 
-const struct allocator_ops allocator_expandable = {
-    .counter_source = "highwater.expandable",
-    .size = sizeof(struct caching),
-    .reserved_known = true,
-    .open = expandable_open,
-    .has_room = caching_has_room,
-    .alloc = caching_alloc,
-    .free = caching_free,
-    .empty_cache = caching_empty_cache,
-    .check = check_caching,
-    .close = caching_close,
-};
+const struct allocator_ops allocator_expandable = OPS("highwater.expandable", expandable_open);
