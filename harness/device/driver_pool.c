@@ -248,8 +248,14 @@ static enum outcome reserve(struct driver_pool *pool)
     return outcome;
 }
 
-enum outcome driver_pool_alloc(struct driver_pool *pool, uint64_t bytes, uint64_t *address)
+static struct driver_pool *pool_of(const struct device *device)
 {
+    return *(struct driver_pool *const *)device->state;
+}
+
+static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
+{
+    struct driver_pool *pool = pool_of(device);
     const uint64_t size = round_up(bytes, DEVICE_UNIT);
     enum outcome outcome = reserve(pool);
     if (outcome != OUTCOME_OK)
@@ -270,7 +276,7 @@ enum outcome driver_pool_alloc(struct driver_pool *pool, uint64_t bytes, uint64_
     return OUTCOME_OK;
 }
 
-void driver_pool_free(struct driver_pool *pool, uint64_t address)
+static void free_block(struct driver_pool *pool, uint64_t address)
 {
     struct piece *piece = piece_tree_at(&pool->live, address - pool->base);
     assert(piece);
@@ -280,6 +286,11 @@ void driver_pool_free(struct driver_pool *pool, uint64_t address)
     join(pool, piece, piece->prev);
     join(pool, piece, piece->next);
     put(pool, piece);
+}
+
+static void pool_free(struct device *device, uint64_t address)
+{
+    free_block(pool_of(device), address);
 }
 
 /* By address: that order decides which of equal holes is the older. */
@@ -304,7 +315,7 @@ void driver_pool_synchronise(struct driver_pool *pool)
 }
 
 /* From the top: holes that lose pages become young again, the highest first. */
-void driver_pool_trim(struct driver_pool *pool)
+static void trim(struct driver_pool *pool)
 {
     for (size_t i = pool->page_count; i-- > 0;) {
         if (is_idle(pool, i))
@@ -318,13 +329,20 @@ void driver_pool_trim(struct driver_pool *pool)
     }
 }
 
-void driver_pool_read(const struct driver_pool *pool, struct device_pool_reading *reading)
+static void pool_trim(struct device *device)
 {
-    *reading = pool->counts;
+    trim(pool_of(device));
 }
 
-void driver_pool_reset_high(struct driver_pool *pool)
+static int pool_read(struct device *device, struct device_pool_reading *reading)
 {
+    *reading = pool_of(device)->counts;
+    return 0;
+}
+
+static void pool_reset_high(struct device *device)
+{
+    struct driver_pool *pool = pool_of(device);
     pool->counts.used_high = pool->counts.used_current;
     pool->counts.reserved_high = pool->counts.reserved_current;
 }
@@ -332,9 +350,9 @@ void driver_pool_reset_high(struct driver_pool *pool)
 void driver_pool_close(struct driver_pool *pool)
 {
     while (pool->live.root)
-        driver_pool_free(pool, pool->base + pool->live.root->address);
+        free_block(pool, pool->base + pool->live.root->address);
     driver_pool_synchronise(pool);
-    driver_pool_trim(pool);
+    trim(pool);
     if (pool->range)
         pool->device->ops->paging->unreserve(pool->device, pool->base, pool->range);
     piece_bins_release(&pool->waiting);
@@ -342,39 +360,6 @@ void driver_pool_close(struct driver_pool *pool)
     piece_store_release(&pool->store);
     free(pool->pages);
     free(pool);
-}
-
-/* --- as a device has it --- */
-
-static struct driver_pool *pool_of(const struct device *device)
-{
-    return *(struct driver_pool *const *)device->state;
-}
-
-static enum outcome pool_alloc(struct device *device, uint64_t bytes, uint64_t *address)
-{
-    return driver_pool_alloc(pool_of(device), bytes, address);
-}
-
-static void pool_free(struct device *device, uint64_t address)
-{
-    driver_pool_free(pool_of(device), address);
-}
-
-static int pool_read(struct device *device, struct device_pool_reading *reading)
-{
-    driver_pool_read(pool_of(device), reading);
-    return 0;
-}
-
-static void pool_reset_high(struct device *device)
-{
-    driver_pool_reset_high(pool_of(device));
-}
-
-static void pool_trim(struct device *device)
-{
-    driver_pool_trim(pool_of(device));
 }
 
 const struct device_pool driver_pool_ops = {

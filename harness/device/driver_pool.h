@@ -23,13 +23,7 @@ struct driver_pool;
 /* Uses the device's paging. Nothing is reserved before the first request. */
 struct driver_pool *driver_pool_open(struct device *device) MUST_CHECK;
 void driver_pool_close(struct driver_pool *pool); /* gives everything back, live blocks too */
-enum outcome driver_pool_alloc(struct driver_pool *pool, uint64_t bytes,
-                               uint64_t *address) MUST_CHECK;
-void driver_pool_free(struct driver_pool *pool, uint64_t address);
 void driver_pool_synchronise(struct driver_pool *pool);
-void driver_pool_trim(struct driver_pool *pool);
-void driver_pool_read(const struct driver_pool *pool, struct device_pool_reading *reading);
-void driver_pool_reset_high(struct driver_pool *pool);
 
 /* The pool of a device whose state begins with its `struct driver_pool *`. */
 extern const struct device_pool driver_pool_ops;

@@ -93,7 +93,8 @@ void piece_tree_remove(struct piece_tree *set, struct piece *piece)
     *place = left ? left : right;
 }
 
-struct piece *piece_tree_at_least(const struct piece_tree *set, uint64_t size)
+/* The first of at least this size, in a tree by size. */
+static struct piece *piece_tree_at_least(const struct piece_tree *set, uint64_t size)
 {
     struct piece *best = NULL;
     for (struct piece *p = set->root; p;) {
@@ -115,7 +116,7 @@ struct piece *piece_tree_first(const struct piece_tree *set)
     return p;
 }
 
-struct piece *piece_tree_last(const struct piece_tree *set)
+static struct piece *piece_tree_last(const struct piece_tree *set)
 {
     struct piece *p = set->root;
     while (p && p->right)
@@ -137,7 +138,7 @@ struct piece *piece_tree_after(const struct piece_tree *set, const struct piece 
     return best;
 }
 
-struct piece *piece_tree_before(const struct piece_tree *set, const struct piece *piece)
+static struct piece *piece_tree_before(const struct piece_tree *set, const struct piece *piece)
 {
     struct piece *best = NULL;
     for (struct piece *p = set->root; p;) {

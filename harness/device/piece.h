@@ -36,13 +36,9 @@ struct piece_tree {
 /* A piece may be in one tree; address, size and segment stay fixed while it is. */
 void piece_tree_insert(struct piece_tree *set, struct piece *piece);
 void piece_tree_remove(struct piece_tree *set, struct piece *piece);
-/* The first of at least this size (a tree by size); NULL: none. */
-struct piece *piece_tree_at_least(const struct piece_tree *set, uint64_t size);
 struct piece *piece_tree_first(const struct piece_tree *set);
-struct piece *piece_tree_last(const struct piece_tree *set);
-/* Neighbours in the tree's order; `piece` itself need not be in it. NULL: none. */
+/* The next in the tree's order; `piece` itself need not be in it. NULL: none. */
 struct piece *piece_tree_after(const struct piece_tree *set, const struct piece *piece);
-struct piece *piece_tree_before(const struct piece_tree *set, const struct piece *piece);
 /* The piece that begins at this address (a tree by address). */
 struct piece *piece_tree_at(const struct piece_tree *set, uint64_t address);
 bool piece_before(enum piece_order order, const struct piece *a, const struct piece *b);

@@ -6,14 +6,14 @@
 /* A context with cuBLAS takes less than 1 GiB. */
 #define LIBRARIES_MOST ((uint64_t)4 << 30)
 
-bool card_use_differs(struct reading a, struct reading b)
+static bool use_differs(struct reading a, struct reading b)
 {
     return !reading_near(a, b, CARD_TOLERANCE);
 }
 
 bool card_use_grew(struct reading was, struct reading is)
 {
-    return card_use_differs(was, is) && is.value > was.value;
+    return use_differs(was, is) && is.value > was.value;
 }
 
 enum card_use_outcome card_use_settles(struct reading used, struct reading baseline, bool late,
@@ -38,10 +38,10 @@ static void say(struct reading was, struct reading is, const char *when, struct 
 
 static bool moved_after(const struct card_use *use, struct text *what)
 {
-    bool told = card_use_differs(use->foreign_before, use->foreign_after);
+    bool told = use_differs(use->foreign_before, use->foreign_after);
     struct reading was = told ? use->foreign_before : use->before;
     struct reading is = told ? use->foreign_after : use->after;
-    if (!card_use_differs(was, is))
+    if (!use_differs(was, is))
         return false;
     say(was, is, "after it", what);
     return true;
@@ -51,7 +51,7 @@ static bool moved_in_samples(const struct card_use *use, struct text *what)
 {
     const struct reading extremes[] = {use->others_most, use->others_least};
     for (size_t i = 0; i < 2; i++)
-        if (card_use_differs(use->foreign_before, extremes[i])) {
+        if (use_differs(use->foreign_before, extremes[i])) {
             say(use->foreign_before, extremes[i], "while it ran", what);
             return true;
         }
@@ -117,7 +117,7 @@ static bool moved_beside_child(struct reading before, const struct phase_record 
             return true;
         }
         for (size_t j = 0; j < 2; j++)
-            if (card_use_differs(was, now[j])) {
+            if (use_differs(was, now[j])) {
                 say(was, now[j], row_text(row, COLUMN_phase), what);
                 return true;
             }

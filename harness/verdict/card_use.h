@@ -25,9 +25,8 @@ struct card_use {
     const char *mute; /* why nobody told the child's own use; NULL: somebody did */
 };
 
-/* Further apart than use may move without anybody having done something; never so when one of
- * them is missing. */
-bool card_use_differs(struct reading a, struct reading b);
+/* By more than use may move without anybody having done something; never so when one of them is
+ * missing. */
 bool card_use_grew(struct reading was, struct reading is);
 
 enum card_use_outcome { CARD_SETTLED, CARD_STILL_IN_USE, CARD_NOT_SETTLED };

@@ -209,7 +209,9 @@ static void say_bad_end(int code, const struct text *words, const struct reading
         text_addf(error, "exit code %d without a word", code);
 }
 
-void verdict_warn(struct verdict *verdict, const char *format, ...)
+/* Behind the warnings that there are already, with "; " between. */
+PRINTF_LIKE(2, 3)
+static void warn_of(struct verdict *verdict, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -286,7 +288,7 @@ static void say_cause(enum rule cause, const struct row *own, const struct child
         if (own != NULL && row_text(own, COLUMN_error) != NULL) /* escaped and short already */
             text_add(error, row_text(own, COLUMN_error));
         if (own != NULL && ending->by == ENDED_BY_TIMEOUT)
-            verdict_warn(verdict, DEADLINE);
+            warn_of(verdict, DEADLINE);
         break;
     }
 }
@@ -295,20 +297,20 @@ static void warn(const struct ending *ending, const struct phase_record *record,
                  struct verdict *verdict)
 {
     if (!ending->reaped)
-        verdict_warn(verdict, "it could not be ended");
+        warn_of(verdict, "it could not be ended");
     if (ending->left_over > 0)
-        verdict_warn(verdict, "%d process%s left behind, ended by us", ending->left_over,
+        warn_of(verdict, "%d process%s left behind, ended by us", ending->left_over,
                      ending->left_over == 1 ? "" : "es");
     else if (ending->left_over < 0)
-        verdict_warn(verdict, "processes left behind could not be ended");
+        warn_of(verdict, "processes left behind could not be ended");
     if (ending->unread != NULL && ending->wait_status != 0)
-        verdict_warn(verdict, UNREAD);
+        warn_of(verdict, UNREAD);
     if (record->bad_lines > 0)
-        verdict_warn(verdict, "%zu unreadable phase lines", record->bad_lines);
+        warn_of(verdict, "%zu unreadable phase lines", record->bad_lines);
     if (record->dropped != NULL)
-        verdict_warn(verdict, "%s is not the child's to say", record->dropped);
+        warn_of(verdict, "%s is not the child's to say", record->dropped);
     if (record->bad_status)
-        verdict_warn(verdict, "status %s is not the child's to give",
+        warn_of(verdict, "status %s is not the child's to give",
                      record->status_given < 0 ? "of no known name"
                                               : status_facts[record->status_given].name);
 }
@@ -340,13 +342,13 @@ void classify(const struct child_facts *facts, struct verdict *verdict)
     *verdict = (struct verdict){.status = (enum status)status};
     say_cause(cause, own, facts, words, &read, verdict);
     if (rules_have(decided, RULE_card_lost))
-        verdict_warn(verdict, "the device no longer answers");
+        warn_of(verdict, "the device no longer answers");
     warn(facts->ending, facts->record, verdict);
     if (others)
-        verdict_warn(verdict, "use of the card by others moved during the run: %s",
+        warn_of(verdict, "use of the card by others moved during the run: %s",
                      text_string(&moved));
     if (facts->card.mute != NULL)
-        verdict_warn(verdict, "%s", facts->card.mute);
+        warn_of(verdict, "%s", facts->card.mute);
     if (rules_have(decided, RULE_peer_failed))
         say_peer(facts->failed_first.value, cause, verdict);
     if (rules_have(decided, RULE_card_lost) || rules_have(decided, RULE_peer_failed))

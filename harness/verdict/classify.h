@@ -40,8 +40,6 @@ struct verdict {
     struct text error;      /* first cause; one escaped line of at most 500 bytes */
     struct text warning;    /* likewise */
 };
-/* Behind the warnings that there are already, with "; " between. */
-void verdict_warn(struct verdict *verdict, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The phase that the child itself says failed; NULL: it says of none. */
 const struct row *classify_own(const struct phase_record *record);
 /* The caller releases both texts. */
