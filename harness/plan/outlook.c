@@ -119,8 +119,8 @@ static const char *const basis_words[] = {
     [BASIS_CONFIGURED] = "configured in the study",
     [BASIS_CARD] =
         "NVML's total less its reserve, less " SEAT_ASSUMED_WORDS " for context and libraries",
-    [BASIS_NONE] = "there is no device to ask: whether a point fits is not judged "
-                   "(--capacity names one)",
+    [BASIS_NONE] = ("there is no device to ask: whether a point fits is not judged "
+                    "(--capacity names one)"),
 };
 
 /* "rank 0", "ranks 0, 2": of one group. */

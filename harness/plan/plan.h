@@ -10,8 +10,7 @@
 #ifndef HIGHWATER_PLAN_PLAN_H
 #define HIGHWATER_PLAN_PLAN_H
 
-#include "harness/nvml/seat.h"
-#include "harness/study/study.h"
+#include "harness/plan/predict.h"
 
 enum plan_role { ROLE_SWEEP, ROLE_BOUNDARY, ROLE_INPUT };
 extern const char *const plan_role_names[];
@@ -56,27 +55,6 @@ bool plan_run_told(const struct study *study, const struct row *row,
 /* The place of a row's device, from 1; 0: none, a run of all, or one whose name is not what its
  * cells say. */
 uint64_t plan_place(const struct row *row);
-
-/* The phases of a run with their predicted counters (rows as a child would report them: phase,
- * pass, repeat, status, counters), under PHASES_SPLIT or PHASES_WHOLE. A phase that would not
- * fit has status oom, the request that was refused and what was free; the following ones are
- * not_reached and have no counters. Of the seat capacity, overhead and limit count. */
-struct prediction {
-    struct row *rows;
-    size_t count;
-    bool fits;
-    struct text failed_phase; /* "" when it fits */
-};
-int plan_predict(const struct study *study, const struct point *point, int phases,
-                 const struct seat *seat, struct prediction *prediction,
-                 struct text *why) MUST_CHECK;
-void prediction_release(struct prediction *prediction);
-
-/* The largest value of a boundary that is predicted to fit, or its first when none is; missing
- * when the capacity is. Larger points are taken not to fit where smaller ones do not. */
-int plan_guess_boundary(const struct study *study, const struct study_boundary *boundary,
-                        const struct seat *seat, struct reading *guess,
-                        struct text *why) MUST_CHECK;
 
 /* What a run at this point is told, of its device what all ranks have in common; borrows from
  * the study. */

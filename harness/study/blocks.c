@@ -3,6 +3,7 @@
 #include "harness/study/interpret.h"
 #include "harness/study/sections.h"
 #include "harness/study/study_options.h"
+#include "harness/study/values.h"
 
 #include <stdlib.h>
 #include <string.h>

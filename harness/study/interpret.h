@@ -17,13 +17,5 @@ void study_check(const struct document *document, struct study *study,
 /* Every point that will be run against the workload. */
 void study_check_points(const struct document *document, const struct study *study,
                         struct complaints *complaints);
-/* The hash of the canonical form. */
-void study_hash(const struct study *study, char hash[24]);
-
-/* Reads "1, 2, 4:64:x2, 100:200:+10": values from minimum to maximum, none twice, at most
- * STUDY_VALUES_LIMIT. The caller frees. */
-#define STUDY_VALUES_LIMIT ((size_t)1000000)
-int values_parse(const char *list, uint64_t minimum, uint64_t maximum, uint64_t **values,
-                 size_t *count, struct text *why) MUST_CHECK;
 
 #endif

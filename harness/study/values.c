@@ -1,4 +1,4 @@
-#include "harness/study/interpret.h"
+#include "harness/study/values.h"
 
 #include "harness/base/units.h"
 

@@ -20,7 +20,7 @@ uint64_t rules_apply(uint64_t holding, int *status)
 {
     uint64_t decided = 0;
     for (int i = 0; i < RULES; i++) {
-        if (!rules_have(holding, i) || (rules[i].over & BIT(*status)) == 0)
+        if (!rules_have(holding, (enum rule)i) || (rules[i].over & BIT(*status)) == 0)
             continue;
         *status = (int)rules[i].status;
         decided |= UINT64_C(1) << i;

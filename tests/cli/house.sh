@@ -116,9 +116,9 @@ awk '
 # that do not keep to it yet stand apart, and none may be added
 # workload_find: harness/workload asks, kernels/workloads below it answers
 apart="harness/base/option_help.c harness/command/commands.c harness/command/help.c \
-harness/plan/describe.c harness/plan/predict.c harness/study/blocks.c harness/study/check.c \
+harness/study/blocks.c harness/study/check.c \
 harness/study/check_workload.c harness/study/sections.c harness/study/study.c \
-harness/study/study_keys.c harness/study/values.c kernels/workloads/workloads.c"
+harness/study/study_keys.c kernels/workloads/workloads.c"
 if ctags --version 2>/dev/null | grep -q Universal; then
     # shellcheck disable=SC2086
     ctags -f - --excmd=number --languages=C,CUDA --langmap=C:.c.h,CUDA:.cu.cuh --kinds-C=fp \

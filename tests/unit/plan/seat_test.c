@@ -93,7 +93,7 @@ static void seats_that_go_share_nothing(void **state)
         struct placement placement = {.seats = seats, .ranks = 4};
         study.placement = PLACEMENT_ALONE;
         placement_cut(&placement, &study, ranks);
-        assert_shared(&placement, "----" + (ranks < 4 ? 4 - ranks : 0));
+        assert_shared(&placement, &"----"[ranks < 4 ? 4 - ranks : 0]);
         study.placement = PLACEMENT_TOGETHER;
         placement_cut(&placement, &study, ranks);
         assert_shared(&placement, marks[ranks < 4 ? ranks - 1 : 3]);

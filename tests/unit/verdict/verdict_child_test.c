@@ -69,27 +69,28 @@ struct said {
     bool bad_status;
     enum status status_given;
 };
-#define S(name) (STATUS_##name + 1)
+#define S(name) {.status = STATUS_##name + 1}
 static const struct said saids[] = {
     {"silent", .hello = false},
     {"hello", .hello = true},
     {"hello/bye", .hello = true, .bye = true},
     {"bye", .bye = true},
-    {"phase", .hello = true, .count = 1, .rows = {{S(ok)}}},
-    {"phase/bye", .hello = true, .bye = true, .count = 1, .rows = {{S(ok)}}},
-    {"phase/bye without hello", .bye = true, .count = 1, .rows = {{S(ok)}}},
-    {"cut", .hello = true, .count = 2, .rows = {{S(ok)}, {0, .partial = true}}},
-    {"cut/bye", .hello = true, .bye = true, .count = 1, .rows = {{0, .partial = true}}},
+    {"phase", .hello = true, .count = 1, .rows = {S(ok)}},
+    {"phase/bye", .hello = true, .bye = true, .count = 1, .rows = {S(ok)}},
+    {"phase/bye without hello", .bye = true, .count = 1, .rows = {S(ok)}},
+    {"cut", .hello = true, .count = 2, .rows = {S(ok), {.partial = true}}},
+    {"cut/bye", .hello = true, .bye = true, .count = 1, .rows = {{.partial = true}}},
     {"fail without status", .failed = true, .count = 2,
-     .rows = {{S(ok)}, {0, .partial = true}}},
+     .rows = {S(ok), {.partial = true}}},
     {"fail without row", .hello = true, .failed = true},
-    {"fail outside", .failed = true, .count = 2, .rows = {{S(ok)}, {S(oom), .outside = true}}},
-    {"fail outside without status", .failed = true, .count = 1, .rows = {{0, .outside = true}}},
-    {"adapted/ok/bye", .hello = true, .bye = true, .count = 2, .rows = {{S(adapted)}, {S(ok)}}},
-    {"adapted/cut", .hello = true, .count = 2, .rows = {{S(adapted)}, {0, .partial = true}}},
-    {"adapted/fail oom", .failed = true, .count = 2, .rows = {{S(adapted)}, {S(oom)}}},
-    {"oom/error/bye", .hello = true, .bye = true, .count = 2, .rows = {{S(oom)}, {S(error)}}},
-    {"error/fail oom", .failed = true, .count = 2, .rows = {{S(error)}, {S(oom)}}},
+    {"fail outside", .failed = true, .count = 2,
+     .rows = {S(ok), {.status = STATUS_oom + 1, .outside = true}}},
+    {"fail outside without status", .failed = true, .count = 1, .rows = {{.outside = true}}},
+    {"adapted/ok/bye", .hello = true, .bye = true, .count = 2, .rows = {S(adapted), S(ok)}},
+    {"adapted/cut", .hello = true, .count = 2, .rows = {S(adapted), {.partial = true}}},
+    {"adapted/fail oom", .failed = true, .count = 2, .rows = {S(adapted), S(oom)}},
+    {"oom/error/bye", .hello = true, .bye = true, .count = 2, .rows = {S(oom), S(error)}},
+    {"error/fail oom", .failed = true, .count = 2, .rows = {S(error), S(oom)}},
     {"bad lines/bye", .hello = true, .bye = true, .bad_lines = 3},
     {"dropped/bye", .hello = true, .bye = true, .dropped = "fits"},
     {"bad status/bye", .hello = true, .bye = true, .bad_status = true,
@@ -112,7 +113,7 @@ static struct said said_at(size_t index, char name[40])
                          .bye = !failed,
                          .failed = failed,
                          .count = 2,
-                         .rows = {{S(ok)}, {(int)status + 1, .partial = failed}}};
+                         .rows = {S(ok), {(int)status + 1, .partial = failed}}};
 }
 
 static void make_record(const struct said *said, struct row rows[2],
@@ -127,7 +128,7 @@ static void make_record(const struct said *said, struct row rows[2],
             row_set_status(&rows[i], (enum status)(from->status - 1));
         if (from->partial)
             row_set_text(&rows[i], COLUMN_partial, "yes");
-        if (from->status > 0 && from->status != S(ok)) {
+        if (from->status > 0 && from->status != STATUS_ok + 1) {
             row_set_text(&rows[i], COLUMN_error, i == 0 ? "first own words" : "own words");
             row_set_text(&rows[i], COLUMN_refused_by, "limit");
             row_set_count(&rows[i], COLUMN_refused_bytes, 4096 + i);
@@ -143,7 +144,7 @@ static void make_record(const struct said *said, struct row rows[2],
                                     .bad_lines = said->bad_lines,
                                     .dropped = said->dropped,
                                     .bad_status = said->bad_status,
-                                    .status_given = said->status_given};
+                                    .status_given = (int)said->status_given};
 }
 
 /* --- the verdicts --------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-#include "harness/study/interpret.h"
+#include "harness/study/describe.h"
+
 #include "harness/base/hash.h"
 #include "harness/study/study_options.h"
 
