@@ -1,5 +1,5 @@
-/* describe: what a study says of itself: its canonical form and hash, the cells of its rows, what
- * its ranks have, and what is to be known of the files that it names.
+/* describe: what a study says of itself: its canonical form and hash, the cells of its rows,
+ * what its ranks have, and what is to be known of the files that it names.
  */
 #ifndef HIGHWATER_STUDY_DESCRIBE_H
 #define HIGHWATER_STUDY_DESCRIBE_H
