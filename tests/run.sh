@@ -83,10 +83,10 @@ say "fuzzing"
 run "$top/build-clang" -j "$jobs" -L fuzz
 count "$top/build-clang"
 # Most of the rest waits for launches and deadlines: the two builds are tested side by side, and
-# in each twice as many tests at once as there are processors (tests that compute take two places).
+# in each as many tests at once as there are processors (tests that compute take two places).
 say "testing"
-run "$top/build-gcc" -j $((2 * jobs)) &
-run "$top/build-clang" -j $((2 * jobs)) -LE fuzz
+run "$top/build-gcc" -j "$jobs" &
+run "$top/build-clang" -j "$jobs" -LE fuzz
 wait $!
 count "$top/build-gcc"
 count "$top/build-clang"
