@@ -25,6 +25,8 @@ static const size_t sizes[] = {
     [OPTION_MAYBE_COUNT] = sizeof(struct reading),
     [OPTION_SIZE] = sizeof(uint64_t),
     [OPTION_MAYBE_SIZE] = sizeof(struct reading),
+    [OPTION_CAPACITY] = sizeof(uint64_t),
+    [OPTION_MAYBE_CAPACITY] = sizeof(struct reading),
     [OPTION_DURATION] = sizeof(uint64_t),
     [OPTION_MAYBE_DURATION] = sizeof(struct reading),
     [OPTION_REAL] = sizeof(double),
@@ -88,11 +90,13 @@ static void add_value(struct text *out, const struct option *option,
     switch (option->type) {
     case OPTION_COUNT:
     case OPTION_SIZE:
+    case OPTION_CAPACITY:
     case OPTION_DURATION:
         add_count(out, option, value->count);
         break;
     case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_CAPACITY:
     case OPTION_MAYBE_DURATION:
         if (value->reading.known)
             add_count(out, option, value->reading.value);
@@ -150,12 +154,13 @@ static int check_bounds(const struct option *option, const char *value, uint64_t
 static int parse_number(const struct option *option, const char *value, uint64_t *count,
                         struct text *why)
 {
-    int (*parse)(const char *, uint64_t *, struct text *) =
-        is_duration(option)                                                  ? parse_duration
-        : option->type == OPTION_COUNT || option->type == OPTION_MAYBE_COUNT ? parse_count
-                                                                             : parse_size;
+    static int (*const parse[])(const char *, uint64_t *, struct text *) = {
+        [OPTION_COUNT] = parse_count,       [OPTION_MAYBE_COUNT] = parse_count,
+        [OPTION_SIZE] = parse_size,         [OPTION_MAYBE_SIZE] = parse_size,
+        [OPTION_CAPACITY] = parse_capacity, [OPTION_MAYBE_CAPACITY] = parse_capacity,
+        [OPTION_DURATION] = parse_duration, [OPTION_MAYBE_DURATION] = parse_duration};
     struct text reason = TEXT_INIT;
-    int failed = parse(value, count, &reason);
+    int failed = parse[option->type](value, count, &reason);
     if (failed)
         text_addf(why, "%s: %s", option->name, text_string(&reason));
     text_release(&reason);
@@ -210,10 +215,12 @@ static int parse_value(const struct option *option, const char *given,
     switch (option->type) {
     case OPTION_COUNT:
     case OPTION_SIZE:
+    case OPTION_CAPACITY:
     case OPTION_DURATION:
         return parse_number(option, given, &value->count, why);
     case OPTION_MAYBE_COUNT:
     case OPTION_MAYBE_SIZE:
+    case OPTION_MAYBE_CAPACITY:
     case OPTION_MAYBE_DURATION:
         value->reading.known = given[0] != '\0';
         if (value->reading.known)

@@ -3,7 +3,9 @@
  * A table is an array of `struct option` ended by a row whose name is NULL. `offset` says where
  * in the caller's target struct the value lives:
  *   OPTION_COUNT, OPTION_SIZE, OPTION_DURATION   uint64_t
- *   OPTION_MAYBE_COUNT, OPTION_MAYBE_SIZE        struct reading (an empty value: missing)
+ *   OPTION_CAPACITY                              uint64_t, a size of units.h's capacity
+ *   OPTION_MAYBE_COUNT, OPTION_MAYBE_SIZE,
+ *   OPTION_MAYBE_CAPACITY                        struct reading (an empty value: missing)
  *   OPTION_MAYBE_DURATION                        struct reading, nanoseconds
  *   OPTION_REAL                                  double
  *   OPTION_FLAG                                  bool, "yes" or "no" (a bare --flag is yes)
@@ -25,6 +27,8 @@ enum option_type {
     OPTION_MAYBE_COUNT,
     OPTION_SIZE,
     OPTION_MAYBE_SIZE,
+    OPTION_CAPACITY,
+    OPTION_MAYBE_CAPACITY,
     OPTION_DURATION,
     OPTION_MAYBE_DURATION,
     OPTION_REAL,

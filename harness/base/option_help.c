@@ -27,6 +27,7 @@ static void add_argument(const struct option *option, struct text *out)
     static const char *const argument[] = {
         [OPTION_COUNT] = "N",       [OPTION_MAYBE_COUNT] = "N",
         [OPTION_SIZE] = "SIZE",     [OPTION_MAYBE_SIZE] = "SIZE",
+        [OPTION_CAPACITY] = "SIZE", [OPTION_MAYBE_CAPACITY] = "SIZE",
         [OPTION_DURATION] = "TIME", [OPTION_MAYBE_DURATION] = "TIME",
         [OPTION_REAL] = "X",        [OPTION_FLAG] = "yes|no",
         [OPTION_TEXT] = "TEXT",

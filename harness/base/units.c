@@ -115,32 +115,98 @@ static int refuse_unit(const struct unit *units, const char *string, const char 
     return -1;
 }
 
-static int parse_with_unit(const struct unit *units, const char *string, uint64_t *out,
-                           struct text *why)
+/* `factor` times 0.DIGITS, from the last digit on, so that any number of digits is exact.
+ * False: there is a rest, which *out leaves off. */
+static bool take_part(const char *digits, size_t count, uint64_t factor, uint64_t *out)
 {
-    uint64_t value;
+    uint64_t part = 0;
+    bool whole = true;
+    while (count-- > 0) {
+        part += (uint64_t)(digits[count] - '0') * factor;
+        whole = whole && part % 10 == 0;
+        part /= 10;
+    }
+    *out = part;
+    return whole;
+}
+
+/* What was meant: a card has GiB; thousands of them are the MiB of nvidia-smi. */
+static void add_likely_unit(struct text *out, const char *string)
+{
+    size_t whole = strspn(string, "0123456789"), length = strspn(string, "0123456789.");
+    text_add(out, "; \"");
+    text_add_bytes(out, string, length);
+    text_addf(out, "%ciB\"?", whole < 5 ? 'G' : 'M');
+}
+
+static int refuse_part(const char *string, uint64_t below, struct text *why)
+{
+    struct text reason = TEXT_INIT;
+    text_addf(&reason, "is not a whole number of bytes: more than %llu, less than %llu",
+              (unsigned long long)below, (unsigned long long)below + 1);
+    if (string[strspn(string, "0123456789.")] == '\0')
+        add_likely_unit(&reason, string);
+    refuse(why, string, text_string(&reason));
+    text_release(&reason);
+    return -1;
+}
+
+static int parse_with_unit(const struct unit *units, bool decimals, const char *string,
+                           uint64_t *out, struct text *why)
+{
+    uint64_t value, part;
     const char *end;
     if (leading_count(string, &value, &end, why) != 0)
         return -1;
+    const char *digits = end + 1;
+    size_t count = decimals && *end == '.' ? strspn(digits, "0123456789") : 0;
+    if (decimals && *end == '.' && count == 0)
+        return refuse(why, string, "has no digit behind its point");
+    const char *suffix = count > 0 ? digits + count : end;
     const struct unit *unit = units;
-    while (unit->name != NULL && strcmp(unit->name, end) != 0)
+    while (unit->name != NULL && strcmp(unit->name, suffix) != 0)
         unit++;
     if (unit->name == NULL)
-        return refuse_unit(units, string, end, why);
-    if (multiply_checked(value, unit->factor, &value) != 0)
+        return refuse_unit(units, string, suffix, why);
+    bool whole = take_part(digits, count, unit->factor, &part);
+    if (multiply_checked(value, unit->factor, &value) != 0 ||
+        add_checked(value, part, &value) != 0 || (!whole && value == UINT64_MAX))
         return refuse(why, string, "is too large (at most 2^64 - 1 bytes or nanoseconds)");
+    if (!whole)
+        return refuse_part(string, value, why);
     *out = value;
     return 0;
 }
 
 int parse_size(const char *string, uint64_t *out, struct text *why)
 {
-    return parse_with_unit(size_units, string, out, why);
+    return parse_with_unit(size_units, true, string, out, why);
+}
+
+int parse_capacity(const char *string, uint64_t *out, struct text *why)
+{
+    struct text reason = TEXT_INIT;
+    uint64_t bytes = 0;
+    bool read = parse_with_unit(size_units, true, string, &bytes, &reason) == 0;
+    bool good = read && bytes >= CAPACITY_LEAST;
+    if (read && !good) {
+        text_addf(&reason, "is %llu byte%s, and a capacity at least 1MiB",
+                  (unsigned long long)bytes, bytes == 1 ? "" : "s");
+        if (bytes > 0)
+            add_likely_unit(&reason, string);
+        refuse(why, string, text_string(&reason));
+    } else if (!read) {
+        text_add(why, text_string(&reason));
+    } else {
+        *out = bytes;
+    }
+    text_release(&reason);
+    return good ? 0 : -1;
 }
 
 int parse_duration(const char *string, uint64_t *out, struct text *why)
 {
-    return parse_with_unit(duration_units, string, out, why);
+    return parse_with_unit(duration_units, false, string, out, why);
 }
 
 int parse_real(const char *string, double *out, struct text *why)

@@ -5,8 +5,10 @@
  * the caller adds it).
  *
  *   count     digits, no sign, no leading zero ("0" itself is allowed)
- *   size      count directly followed by nothing, B, kB, MB, GB, TB (powers of 1000),
- *             KiB, MiB, GiB or TiB (powers of 1024); result in bytes
+ *   size      digits [. digits] directly followed by nothing, B, kB, MB, GB, TB (powers of
+ *             1000), KiB, MiB, GiB or TiB (powers of 1024); result in bytes, whole ones
+ *   capacity  size of a device or a limit on one: at least CAPACITY_LEAST, since "24" is
+ *             rather 24GiB than 24 bytes
  *   duration  count directly followed by ms, s, m or h; result in nanoseconds
  *   real      digits [. digits], no sign, no exponent
  */
@@ -20,6 +22,8 @@
 
 int parse_count(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
 int parse_size(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
+#define CAPACITY_LEAST ((uint64_t)1 << 20)
+int parse_capacity(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
 int parse_duration(const char *string, uint64_t *out, struct text *why) MUST_CHECK;
 int parse_real(const char *string, double *out, struct text *why) MUST_CHECK;
 

@@ -11,8 +11,8 @@ struct plan_options {
     char *set;
 };
 static const struct option plan_options[] = {
-    {"capacity", OPTION_MAYBE_SIZE, .offset = offsetof(struct plan_options, capacity),
-     .minimum = 1, .fallback = "",
+    {"capacity", OPTION_MAYBE_CAPACITY, .offset = offsetof(struct plan_options, capacity),
+     .fallback = "",
      .help = "bytes of every rank's card, instead of the real or configured"},
     {"set", OPTION_TEXT, .offset = offsetof(struct plan_options, set), .fallback = "",
      .help = "section.key=value over the study's own; may be given again"},

@@ -129,10 +129,7 @@ static bool take_capacity(struct check *check, const char *item)
     struct study *study = check->study;
     struct text why = TEXT_INIT;
     uint64_t bytes = 0;
-    if (parse_size(item, &bytes, &why) == 0 && bytes == 0)
-        text_add(&why, study->setting.backend == BACKEND_CUDA ? "a limit of 0 bytes"
-                                                              : "a device of 0 bytes");
-    bool good = why.length == 0;
+    bool good = parse_capacity(item, &bytes, &why) == 0;
     if (good) {
         *GROW(study->capacity, study->capacities) = bytes;
         text_addf(&check->list, "%s%llu", check->items++ ? "," : "", (unsigned long long)bytes);

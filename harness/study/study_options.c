@@ -48,7 +48,7 @@ const struct option sweep_options[] = {
     {.name = "values",
      .type = OPTION_TEXT,
      .offset = offsetof(struct sweep_text, values),
-     .help = "LIST: values and ranges a:b:+step, a:b:xfactor"},
+     .help = "LIST: values and ranges a:b:+step, a:b:xfactor, b included when it is reached"},
     END};
 
 #define LIMIT(name_, ...)                                                                      \

@@ -103,6 +103,8 @@ refused --device simulated --capacity 1GiB --workload dense --batch '2
 [sweep width]
 values = 1,2'
 refused --device simulated --capacity 1gib --workload dense
+refused --device simulated --capacity 24 --workload dense
+has err '--capacity=24: capacity: "24" is 24 bytes, and a capacity at least 1MiB; "24GiB"?'
 refused --device simulated --capacity 1GiB --workload dense --set device.falt=x
 has err "--set device.falt=x: unknown key"
 if [ "$(id -u)" = 0 ]; then

@@ -76,6 +76,12 @@ has out "instead of each rank's own"
 has out "predicted not to fit: 0 of 3 points"
 expect 1 plan study.ini --capacity 80gib
 expect 1 plan study.ini --capacity 0
+expect 1 plan study.ini --capacity 24
+has err 'capacity: "24" is 24 bytes, and a capacity at least 1MiB; "24GiB"?'
+expect 1 plan study.ini --capacity 44.3GiB
+has err 'capacity: "44.3GiB" is not a whole number of bytes'
+expect 0 plan study.ini --capacity 44.5GiB
+has out "capacity 47781511168 bytes"
 
 # the host is assumed to make the allocated peak at 0.1 GB/s and to compute at 4 GFLOP/s: two
 # products of 1024 tokens, 512 and 2048 features, in 1 + 3 + 5 executions

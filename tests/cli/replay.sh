@@ -80,6 +80,10 @@ has err "garbage_collection_threshold"
 expect 1 replay "$traces/fuzz_a.trace.csv" --garbage-collection-threshold 0.5x
 expect 1 replay "$traces/fuzz_a.trace.csv" --roundup-power2-division 4
 has err "roundup-power2-divisions"
+expect 1 replay "$traces/fuzz_a.trace.csv" --capacity 24
+has err 'capacity: "24" is 24 bytes, and a capacity at least 1MiB; "24GiB"?'
+expect 1 replay "$traces/fuzz_a.trace.csv" --device-total 80
+has err '"80GiB"?'
 expect 1 replay nothing.csv
 has err nothing.csv
 hostile() { # LINE WORDS CONTENTS

@@ -48,7 +48,6 @@ static const char *const no_number[] = {"-1",
                                         "00",
                                         "0x10",
                                         "1e3",
-                                        "1.0",
                                         "1,024",
                                         "1_024",
                                         "4k",
@@ -100,6 +99,7 @@ static void counts(void **state)
     assert_parses(parse_count, "18446744073709551615", UINT64_MAX);
     for (size_t i = 0; no_number[i] != NULL; i++)
         assert_refuses(parse_count, no_number[i], "");
+    assert_refuses(parse_count, "1.0", "whole number");
     assert_refuses(parse_count, "8B", "whole number");
     assert_refuses(parse_count, "", "missing");
     assert_refuses(parse_count, "-1", "sign");
@@ -131,7 +131,58 @@ static void sizes(void **state)
     assert_refuses(parse_size, "8 GiB", "blank");
     assert_refuses(parse_size, "4k", "KiB");
     assert_refuses(parse_size, "8s", "unknown unit");
-    assert_refuses(parse_size, "1.5GiB", "unknown unit");
+}
+
+static void sizes_with_decimals(void **state)
+{
+    (void)state;
+    assert_parses(parse_size, "1.0", 1);
+    assert_parses(parse_size, "44.5GiB", 47781511168);
+    assert_parses(parse_size, "44.50GiB", 47781511168);
+    assert_parses(parse_size, "1.5MB", 1500000);
+    assert_parses(parse_size, "0.001kB", 1);
+    assert_parses(parse_size, "1.000000000001TB", 1000000000001);
+    /* 2^-40, all of its digits, which no integer type holds at once */
+    assert_parses(parse_size, "0.0000000000009094947017729282379150390625TiB", 1);
+    assert_parses(parse_size, "16777215.9999999999990905052982270717620849609375TiB",
+                  UINT64_MAX);
+    assert_refuses(parse_size, "16777215.99999999999909050529822707176208496093751TiB",
+                   "too large");
+    assert_refuses(parse_size, "18446744073709551615.5", "too large");
+    assert_refuses(parse_size, "16777216.5TiB", "too large");
+    assert_refuses(parse_size, "44.3GiB",
+                   "\"44.3GiB\" is not a whole number of bytes: more than 47566762803, less "
+                   "than 47566762804");
+    assert_refuses(parse_size, "1.5", "more than 1, less than 2; \"1.5GiB\"?");
+    assert_refuses(parse_size, "0.0000000000000000000000000000000000000000001TiB",
+                   "more than 0, less than 1");
+    assert_refuses(parse_size, "44.GiB", "no digit behind its point");
+    assert_refuses(parse_size, ".5GiB", "begins with a digit");
+    assert_refuses(parse_size, "44,5GiB", "unknown unit");
+    assert_refuses(parse_size, "1.5.5GiB", "unknown unit");
+    assert_refuses(parse_size, "1.5e3", "unknown unit");
+    assert_refuses(parse_size, "1.5 GiB", "blank");
+    assert_refuses(parse_size, "1.-5GiB", "no digit");
+}
+
+static void capacities(void **state)
+{
+    (void)state;
+    assert_parses(parse_capacity, "1MiB", CAPACITY_LEAST);
+    assert_parses(parse_capacity, "1048576", CAPACITY_LEAST);
+    assert_parses(parse_capacity, "44.5GiB", 47781511168);
+    assert_refuses(parse_capacity, "24", "\"24\" is 24 bytes, and a capacity at least 1MiB; "
+                                         "\"24GiB\"?");
+    assert_refuses(parse_capacity, "1", "is 1 byte, and");
+    assert_refuses(parse_capacity, "24B", "\"24GiB\"?");
+    assert_refuses(parse_capacity, "24KiB", "is 24576 bytes, and a capacity at least 1MiB");
+    assert_refuses(parse_capacity, "81559", "\"81559MiB\"?");
+    assert_refuses(parse_capacity, "1048575", "at least 1MiB");
+    assert_refuses(parse_capacity, "0.5MB", "is 500000 bytes, and a capacity at least 1MiB");
+    assert_refuses(parse_capacity, "0", "is 0 bytes, and a capacity at least 1MiB");
+    assert_refuses(parse_capacity, "44.5", "not a whole number of bytes");
+    assert_refuses(parse_capacity, "8 GiB", "blank");
+    assert_refuses(parse_capacity, "", "missing");
 }
 
 static void durations(void **state)
@@ -145,6 +196,7 @@ static void durations(void **state)
     assert_refuses(parse_duration, "5124096h", "too large");
     assert_refuses(parse_duration, "600", "no unit");
     assert_refuses(parse_duration, "600 s", "blank");
+    assert_refuses(parse_duration, "1.5h", "unknown unit");
     assert_refuses(parse_duration, "1us", "unknown unit");
     assert_refuses(parse_duration, "1S", "unknown unit");
     assert_refuses(parse_duration, "1min", "unknown unit");
@@ -268,6 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(sizes_with_decimals),
+        cmocka_unit_test(capacities),
         cmocka_unit_test(durations),
         cmocka_unit_test(reals),
         cmocka_unit_test(checked_arithmetic),

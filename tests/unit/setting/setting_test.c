@@ -96,6 +96,8 @@ static char *other_value(const struct option *option, const struct setting *base
     option_format(option, base, &has);
     if (option->type == OPTION_TEXT)
         value = "context:oom";
+    if (option->type == OPTION_MAYBE_CAPACITY)
+        value = "22020096";
     for (size_t i = 0; option->choices && option->choices[i]; i++)
         if (strcmp(option->choices[i], text_string(&has)) != 0)
             value = option->choices[i]; /* the last of them: not cuda */

@@ -145,6 +145,8 @@ static const char *another_value(const struct option *option)
         return "3000";
     case OPTION_SIZE:
     case OPTION_MAYBE_SIZE:
+    case OPTION_CAPACITY:
+    case OPTION_MAYBE_CAPACITY:
         return "21MiB";
     case OPTION_DURATION:
     case OPTION_MAYBE_DURATION:
