@@ -73,7 +73,7 @@ for name in fuzz_a fuzz_oom fuzz_gc fuzz_expandable; do
 done
 has said "--garbage-collection-threshold 0.6"
 
-# a marker splits; older blocks are left out; a second device must be chosen
+# a marker splits; older blocks are the first requests; a second device must be chosen
 python3 - <<'PYTHON'
 import pickle
 def entry(action, addr, size): return {"action": action, "addr": addr, "size": size, "stream": 0}
@@ -90,12 +90,63 @@ PYTHON
 ! python3 "$convert" two.pickle two >said 2>err || fail "no device was chosen"
 has err "choose one with --device"
 python3 "$convert" two.pickle two --device 1 >said 2>err || fail "two is not converted"
-has err "1 blocks were older"
+has err "1 blocks of 100 bytes were older"
 has said "--allocator expandable --max-split-size 67108864 --roundup-power2-divisions [1:8,64:8,128:4]"
 expect 0 replay two.trace.csv --segments two.segments.csv
-has out "part_1,ok,0,1024,1024"
+has out "part_1,ok,512,1024,1024"
 has out "part_2,ok,1024,1024,0"
 ! python3 "$convert" two.pickle two --device 0 >said 2>err || fail "files were overwritten"
 ! python3 "$convert" bad.pickle bad >said 2>err || fail "a pickle ran code"
 has err "no plain data"
 hasnt said "this ran"
+
+# A history that begins late: what was there lies where it was, and is in the figures. The same
+# requests from the beginning, and from line 8 on with the segments as a snapshot at the end has them.
+python3 - <<'PYTHON'
+import pickle
+MIB = 1 << 20
+def entry(action, addr, size): return {"action": action, "addr": addr, "size": size, "stream": 0}
+def block(size, requested, state): return {"size": size, "requested_size": requested, "state": state}
+small, large, own = 1 << 30, 1 << 31, 1 << 32
+before = [entry("segment_alloc", small, 2 * MIB), entry("alloc", small, 700), entry("alloc", small + 1024, 5000),
+          entry("segment_alloc", large, 20 * MIB), entry("alloc", large, 3 * MIB),
+          entry("alloc", large + 3 * MIB, 4 * MIB), entry("free_completed", large, 3 * MIB)]
+after = [entry("alloc", large, 2 * MIB), entry("free_completed", small + 1024, 5000),
+         entry("segment_alloc", own, 40 * MIB), entry("alloc", own, 40 * MIB)]
+state = "active_allocated"
+segments = [
+    {"device": 0, "address": small, "total_size": 2 * MIB, "stream": 0, "is_expandable": False,
+     "blocks": [block(1024, 700, state), block(2 * MIB - 1024, 0, "inactive")]},
+    {"device": 0, "address": large, "total_size": 20 * MIB, "stream": 0, "is_expandable": False,
+     "blocks": [block(2 * MIB, 2 * MIB, state), block(MIB, 0, "inactive"), block(4 * MIB, 4 * MIB, state),
+                block(13 * MIB, 0, "inactive")]},
+    {"device": 0, "address": own, "total_size": 40 * MIB, "stream": 0, "is_expandable": False,
+     "blocks": [block(40 * MIB, 40 * MIB, state)]}]
+def dump(name, **data): pickle.dump(data, open(name + ".pickle", "wb"))
+dump("whole", segments=segments, device_traces=[before + [entry("snapshot", 0, 0)] + after])
+dump("late", segments=segments, device_traces=[after])
+dump("again", segments=[], device_traces=[before + [entry("alloc", small, 900)], [entry("snapshot", 0, 0)]])
+pickle.dump(segments, open("list.pickle", "wb"))
+dump("bare", segments=segments)
+pickle.dump(7, open("number.pickle", "wb"))
+PYTHON
+for name in whole late; do
+    python3 "$convert" $name.pickle $name >said 2>err || fail "$name is not converted"
+    [ $name = whole ] || has err "3 blocks of 4200004 bytes were older"
+    expect 0 replay $name.trace.csv --segments $name.segments.csv
+    hasnt err differ
+    tail -1 out | cut -d, -f3-10 >$name.figures
+done
+cmp -s whole.figures late.figures ||
+    fail "another part: $(cat whole.figures) where the late history has $(cat late.figures)"
+python3 "$convert" again.pickle again >said 2>err || fail "a device without requests was taken for one"
+has err "1 addresses were handed out again"
+expect 0 replay again.trace.csv --segments again.segments.csv
+refused() { # NAME WORDS
+    ! python3 "$convert" "$1.pickle" "$1" >said 2>err || fail "$1 was taken"
+    has err "$2"
+    hasnt err Traceback
+}
+refused list "list of segments"
+refused bare "no device_traces"
+refused number "this is a int"
