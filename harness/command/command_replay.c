@@ -3,7 +3,7 @@
 #include "harness/base/json.h"
 #include "harness/base/log.h"
 #include "harness/base/units.h"
-#include "harness/trace/replay.h"
+#include "harness/trace/choices.h"
 #include "harness/record/table.h"
 
 #include <inttypes.h>
@@ -19,7 +19,7 @@ struct replay_options {
     struct reading capacity;
     uint64_t device_total;
     struct allocator_setting setting;
-    bool fit;
+    bool fit, settings;
 };
 
 enum { TIES_AUTO, TIES_RECORDED, TIES_CHUNK_MODEL, TIES_SEGMENT_ORDER };
@@ -42,6 +42,11 @@ static const struct option replay_options[] = {
      .help = "EXPECTED.csv: print what differs from it, and exit 1"},
     {"fit", OPTION_FLAG, AT(fit), .fallback = "no",
      .help = "find the smallest capacity that refuses nothing; recorded refusals are left out"},
+    {.name = "settings",
+     .type = OPTION_FLAG,
+     AT(settings),
+     .fallback = "no",
+     .help = "the same for a table of allocator settings, the smallest capacity first"},
     {.name = NULL},
 };
 
@@ -62,6 +67,8 @@ static const char *conflict(const struct replay_options *o)
         return "--segments need --ties recorded";
     if (!segments && o->ties == TIES_RECORDED)
         return "--ties recorded needs --segments";
+    if (o->settings && (o->fit || segments || o->check[0] || o->capacity.known))
+        return "--settings stands alone: leave --fit, --segments, --check and --capacity out";
     if (o->fit && segments)
         return "--fit replays what was not recorded: leave --segments out";
     if (o->fit && (o->check[0] || o->capacity.known))
@@ -226,12 +233,13 @@ static int play(struct command_call *call, const struct trace *trace,
     return code;
 }
 
-/* What the recorded allocator was refused is not asked for again. */
+/* What the recorded allocator was refused is not asked for again, but for the last request of a
+ * recording that ended there. */
 static void tell_left_out(const struct trace *trace)
 {
     uint64_t count = 0, first = 0;
     struct text size = TEXT_INIT;
-    for (size_t i = trace->count; i-- > 0;)
+    for (size_t i = trace_last_refusal(trace); i-- > 0;)
         if (trace->events[i].op == TRACE_OOM) {
             first = i;
             count++;
@@ -247,11 +255,21 @@ static void tell_left_out(const struct trace *trace)
 }
 
 /* The answer for people; standard output has it as data. */
-static void tell_fit(const struct replay_fit *fit)
+static void tell_fit(const struct trace *trace, const struct replay_fit *fit)
 {
-    struct text size = TEXT_INIT;
+    struct text size = TEXT_INIT, refused = TEXT_INIT;
     text_add_size(&size, fit->fits);
-    log_note("fits in %s, and not in 2 MiB less", text_string(&size));
+    if (fit->at_least) {
+        const size_t last = trace_last_refusal(trace);
+        text_add_size(&refused, trace->events[last].bytes);
+        log_note(
+            "needs at least %s: the recording ended when %s were refused (line %zu), which "
+            "is counted; what the program would have asked next is not known",
+            text_string(&size), text_string(&refused), last + 2);
+    } else {
+        log_note("fits in %s, and not in 2 MiB less", text_string(&size));
+    }
+    text_release(&refused);
     text_release(&size);
 }
 
@@ -265,7 +283,7 @@ static int find_fit(struct command_call *call, const struct trace *trace,
     tell_left_out(trace);
     int outcome = replay_find_fit(trace, setting, &fit, &why);
     if (outcome == 0)
-        tell_fit(&fit);
+        tell_fit(trace, &fit);
     if (outcome != 0) {
         code = fail(text_string(&why));
     } else if (o->to.json) {
@@ -275,14 +293,36 @@ static int find_fit(struct command_call *call, const struct trace *trace,
         json_set_count(object, "allocated_peak", fit.allocated_peak);
         json_set_count(object, "fragmentation", fit.fits - fit.allocated_peak);
         json_set_count(object, "replays", fit.replays);
+        json_set_flag(object, "at_least", fit.at_least);
         json_write(object, &call->out);
         json_release(object);
     } else {
         text_addf(&call->out,
-                  "fits_at,refuses_at,allocated_peak,fragmentation,replays\n"
-                  "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+                  "fits_at,refuses_at,allocated_peak,fragmentation,replays,at_least\n"
+                  "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
                   fit.fits, fit.fits - REPLAY_PAGE, fit.allocated_peak,
-                  fit.fits - fit.allocated_peak, fit.replays);
+                  fit.fits - fit.allocated_peak, fit.replays, fit.at_least ? "yes" : "no");
+    }
+    text_release(&why);
+    return code;
+}
+
+static int compare_settings(struct command_call *call, const struct trace *trace,
+                            const struct replay_setting *setting)
+{
+    const struct replay_options *o = call->options;
+    struct choices choices;
+    struct text why = TEXT_INIT;
+    int code = EXIT_SUCCESS;
+    tell_left_out(trace);
+    if (choices_compare(trace, setting, &choices, &why)) {
+        code = fail(text_string(&why));
+    } else {
+        if (o->to.json)
+            choices_print_json(&choices, &call->out);
+        else
+            choices_print_csv(&choices, &call->out);
+        choices_release(&choices);
     }
     text_release(&why);
     return code;
@@ -311,9 +351,12 @@ static int run(struct command_call *call)
         };
         setting.allocator_setting.limit = o->capacity;
         note_ties(setting.ties);
-        if (o->setting.garbage_collection_threshold > 0 && !o->capacity.known && !o->fit)
+        if (o->setting.garbage_collection_threshold > 0 && !o->capacity.known && !o->fit &&
+            !o->settings)
             log_warning("garbage collection needs a limit: without --capacity it never runs");
-        code = (o->fit ? find_fit : play)(call, &trace, &setting);
+        code = (o->settings ? compare_settings
+                : o->fit    ? find_fit
+                            : play)(call, &trace, &setting);
     }
     trace_release(&trace);
     segments_release(&segments);

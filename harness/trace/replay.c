@@ -213,12 +213,17 @@ static void play_all(struct player *p)
         if (recorded)
             follow_recording(p, &trace->events[line], line);
         play(p, &trace->events[line], line);
+        if (p->setting->stop_at_refusal && p->result->refusals)
+            break;
     }
     if (p->phase) {
         fill_phase(p);
         p->phase->open = !unmarked;
     }
     collect_peaks(p);
+    const struct allocator_statistics *s = allocator_read(p->allocator);
+    p->result->alloc_retries = s->alloc_retries;
+    p->result->device_calls = s->device_allocs + s->device_frees;
     p->result->lines = trace->count;
 }
 
@@ -324,6 +329,7 @@ static int run_at(const struct trace *trace, struct replay_setting setting,
 {
     setting.allocator_setting.limit = limit;
     setting.skip_refusals = true;
+    setting.stop_at_refusal = true;
     fit->replays++;
     return replay_run(trace, &setting, result, why);
 }
@@ -339,6 +345,9 @@ static int try_limit(const struct trace *trace, const struct replay_setting *set
     if (*runs) {
         fit->fits = limit;
         fit->allocated_peak = result.allocated_peak;
+        fit->reserved_peak = result.reserved_peak.known ? result.reserved_peak.value : 0;
+        fit->alloc_retries = result.alloc_retries;
+        fit->device_calls = result.device_calls;
     }
     replay_result_release(&result);
     return 0;
@@ -391,7 +400,18 @@ static int bisect(const struct trace *trace, const struct replay_setting *settin
     return 0;
 }
 
-int replay_find_fit(const struct trace *trace, const struct replay_setting *setting,
+size_t trace_last_refusal(const struct trace *trace)
+{
+    for (size_t i = trace->count; i-- > 0;) {
+        if (trace->events[i].op == TRACE_OOM)
+            return i;
+        if (trace->events[i].op == TRACE_ALLOC)
+            break;
+    }
+    return trace->count;
+}
+
+static int find_fit(const struct trace *trace, const struct replay_setting *setting,
                     struct replay_fit *fit, struct text *why)
 {
     struct replay_fit found = {0};
@@ -414,6 +434,24 @@ int replay_find_fit(const struct trace *trace, const struct replay_setting *sett
             bisect(trace, setting, (requested - 1) / REPLAY_PAGE * REPLAY_PAGE, &found, why);
     if (!result)
         *fit = found;
+    return result;
+}
+
+int replay_find_fit(const struct trace *trace, const struct replay_setting *setting,
+                    struct replay_fit *fit, struct text *why)
+{
+    const size_t last = trace_last_refusal(trace);
+    if (last == trace->count)
+        return find_fit(trace, setting, fit, why);
+    struct trace granted = *trace; /* its names stay the other's */
+    granted.events = xmalloc(trace->count * sizeof(*granted.events));
+    memcpy(granted.events, trace->events, trace->count * sizeof(*granted.events));
+    granted.events[last].op = TRACE_ALLOC;
+    granted.events[last].slot = granted.slots++;
+    const int result = find_fit(&granted, setting, fit, why);
+    if (!result)
+        fit->at_least = true;
+    free(granted.events);
     return result;
 }
 

@@ -19,6 +19,7 @@ struct replay_setting {
     enum replay_ties ties;
     const struct segment_records *segments; /* REPLAY_RECORDED; else NULL */
     bool skip_refusals;                     /* lines that say oom are left out */
+    bool stop_at_refusal; /* end with the first request that is refused and was granted */
 };
 
 /* COLUMN order and names of the expected files, after `phase` and `status`. */
@@ -61,6 +62,8 @@ struct replay_result {
     uint64_t first_refusal; /* its line (the header is line 1) */
     struct refusal refusal; /* of the first */
     uint64_t served;        /* refused in the recording, but served here */
+    uint64_t device_calls;  /* segments obtained and given back, or mapped and unmapped */
+    uint64_t alloc_retries;
     uint64_t address_differences, segment_differences; /* REPLAY_RECORDED */
     struct text first_difference;
 };
@@ -71,14 +74,18 @@ int replay_run(const struct trace *trace, const struct replay_setting *setting,
 void replay_result_release(struct replay_result *result);
 
 /* The smallest limit, in pages of 2 MiB, at which no request is refused; recorded refusals are
- * left out. Found by bisection: it runs at `fits` and refuses at `fits` less one page, both
- * replayed; nothing is said about other limits. -1: it does not run even with the whole
- * device. */
+ * left out, but for the one that ended the recording: it is asked for too, and what the program
+ * would have asked next is not known, so that the answer is a lower bound. Found by bisection:
+ * it runs at `fits` and refuses at `fits` less one page, both replayed; nothing is said about
+ * other limits. -1: it does not run even with the whole device. */
 struct replay_fit {
     uint64_t fits;
-    uint64_t allocated_peak; /* at `fits` */
+    uint64_t allocated_peak, reserved_peak, alloc_retries, device_calls; /* at `fits` */
+    bool at_least;                                                       /* a lower bound */
     uint64_t replays;
 };
+/* The refused request behind which nothing more was asked for, or trace->count. */
+size_t trace_last_refusal(const struct trace *trace);
 #define REPLAY_PAGE ((uint64_t)2 << 20)
 int replay_find_fit(const struct trace *trace, const struct replay_setting *setting,
                     struct replay_fit *fit, struct text *why) MUST_CHECK;

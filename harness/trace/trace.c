@@ -271,6 +271,36 @@ int segments_read(const char *path, struct segment_records *segments, struct tex
     return result;
 }
 
+void trace_write(const struct trace *trace, struct text *out)
+{
+    text_add(out, "op,id,bytes,stream,address\n");
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        const char *op = op_names[event->op];
+        switch ((enum trace_op)event->op) {
+        case TRACE_ALLOC:
+            text_addf(out, "%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",\n", op, event->slot,
+                      event->bytes, event->stream);
+            break;
+        case TRACE_FREE:
+            text_addf(out, "%s,%" PRIu32 ",,,\n", op, event->slot);
+            break;
+        case TRACE_OOM:
+            text_addf(out, "%s,,%" PRIu64 ",%" PRIu64 ",\n", op, event->bytes, event->stream);
+            break;
+        case TRACE_EMPTY_CACHE:
+            text_addf(out, "%s,,,,\n", op);
+            break;
+        case TRACE_BEGIN:
+        case TRACE_END:
+            text_addf(out, "%s,", op);
+            csv_add_text(out, trace->names[event->slot]);
+            text_add(out, ",,,\n");
+            break;
+        }
+    }
+}
+
 char *trace_segments_path(const char *trace_path)
 {
     static const char ending[] = ".csv";

@@ -35,6 +35,8 @@ struct trace {
  * sizes of 0 or of 2^60 and more, phases that do not close. -1: "FILE:LINE: reason". */
 int trace_read(const char *path, struct trace *trace, struct text *why) MUST_CHECK;
 void trace_release(struct trace *trace);
+/* As CSV, without addresses and tags; a block's id is its slot's number. */
+void trace_write(const struct trace *trace, struct text *out);
 
 struct segment_record {
     uint64_t after; /* lines of the trace done */

@@ -64,6 +64,46 @@ has err "fits in 8864661504 bytes = 8.86 GB = 8.26 GiB, and not in 2 MiB less"
 expect 1 replay --fit "$traces/fuzz_a.trace.csv" --device-total 1GiB
 has err "refused even by the whole device"
 
+# a recording that ended in a refusal needs at least what it was refused
+cat >ended.csv <<'TRACE'
+op,id,bytes,stream,address
+begin,step,,,
+alloc,1,104857600,0,
+alloc,2,52428800,0,
+oom,,209715200,0,
+free,2,,,
+end,step,,,
+TRACE
+expect 0 replay --fit ended.csv
+has err "needs at least 367001600 bytes"
+has err "209715200 bytes = 0.21 GB = 0.20 GiB were refused (line 5), which is counted"
+hasnt err "fits in"
+[ "$(tail -1 out | cut -d, -f1,3,6)" = 367001600,367001600,yes ] || fail "not counted: $(cat out)"
+expect 0 replay --fit --json ended.csv
+has out '"at_least": true'
+printf 'alloc,3,1024,0,\n' >>ended.csv # it went on: the refusal is the program's business
+expect 0 replay --fit ended.csv
+has err "fits in 157286400 bytes"
+[ "$(tail -1 out | cut -d, -f6)" = no ] || fail "still at least: $(cat out)"
+
+# a table of settings, the smallest capacity first; the best of them does run there
+expect 0 replay --settings "$traces/llama_train.trace.csv"
+[ "$(wc -l <out)" -eq 199 ] || fail "$(wc -l <out) lines"
+tail -n +2 out | cut -d, -f1 | sort -n -c || fail "not sorted"
+sed -n 2p out | grep -q '^1432354816,no,39845888,.*"expandable_segments:True"$' || fail "first: $(sed -n 2p out)"
+grep -q ',"max_split_size_mb:32,roundup_power2_divisions:4,garbage_collection_threshold:0.8"$' out ||
+    fail "not as PyTorch spells it"
+default=$(grep ',caching,0,,0,""$' out | cut -d, -f1)
+grep -q "^$default,no,0," out || fail "the default saves something"
+expect 0 replay --fit "$traces/llama_train.trace.csv"
+[ "$(tail -1 out | cut -d, -f1)" = "$default" ] || fail "--fit says otherwise"
+expect 0 replay -q --allocator expandable --capacity 1432354816 "$traces/llama_train.trace.csv"
+hasnt out ",oom,"
+expect 0 replay --settings --json "$traces/dense_b2_c128_w1024.trace.csv"
+has out '"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"'
+expect 1 replay --settings --fit "$traces/fuzz_a.trace.csv"
+has err "--settings stands alone"
+
 # what does not go together, and what no allocator was asked
 expect 1 replay --fit "$traces/fuzz_a.trace.csv" --segments "$traces/fuzz_a.segments.csv"
 has err "leave --segments out"
