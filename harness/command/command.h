@@ -57,7 +57,7 @@ struct command {
 extern const struct command *const commands[];
 extern const struct command command_estimate, command_environment, command_measure,
     command_plan, command_sweep, command_status, command_report, command_compare,
-    command_replay, command_columns;
+    command_replay, command_forecast, command_columns;
 
 /* argv[0] is the program. Returns the exit code. */
 int command_main(int argc, char **argv);

@@ -25,6 +25,7 @@ const struct command *const commands[] = {
     &command_report,
     &command_compare,
     &command_replay,
+    &command_forecast,
     &command_columns,
     NULL,
 };

@@ -26,8 +26,8 @@ done
 
 # --- rooms: a room includes only itself and rooms above it
 sources=$(list harness kernels reports | grep -E '\.(c|h|cu|cuh|def)$')
-rooms="harness/base harness/record harness/device harness/allocator harness/trace harness/model \
-harness/nvml harness/protocol kernels harness/setting harness/workload kernels/workloads \
+rooms="harness/base harness/record harness/device harness/allocator harness/trace harness/forecast \
+harness/model harness/nvml harness/protocol kernels harness/setting harness/workload kernels/workloads \
 harness/study harness/plan harness/verdict harness/observe harness/drive harness/probe reports \
 harness/command"
 # shellcheck disable=SC2086
