@@ -15,42 +15,58 @@
 #define PAGE ((uint64_t)2 << 20)
 #define ALIGNMENT 512u
 
+/* The books are a simulated device's: what fits there fits here, to the byte. */
 struct host {
     struct driver_pool *pool; /* first: driver_pool_ops looks for it here */
-    uint64_t capacity, used;
+    struct device books;
 };
+
+static struct device *books_of(struct device *device)
+{
+    return &((struct host *)device->state)->books;
+}
 
 static void *pointer_of(uint64_t address)
 {
     return (void *)(uintptr_t)address;
 }
 
+/* Before each segment stands the address that it has in the books. */
 static enum outcome host_alloc(struct device *device, uint64_t bytes, uint64_t *address)
 {
-    struct host *h = device->state;
-    if (bytes > h->capacity - h->used)
-        return OUTCOME_OOM;
+    struct device *books = books_of(device);
+    uint64_t booked;
+    enum outcome outcome = books->ops->segment_alloc(books, bytes, &booked);
+    if (outcome != OUTCOME_OK)
+        return outcome;
     void *pointer;
-    if (posix_memalign(&pointer, ALIGNMENT, bytes))
+    if (posix_memalign(&pointer, ALIGNMENT, ALIGNMENT + bytes)) {
+        books->ops->segment_free(books, booked, bytes);
         return OUTCOME_HOST_OOM;
-    h->used += bytes;
-    *address = (uint64_t)(uintptr_t)pointer;
+    }
+    memcpy(pointer, &booked, sizeof(booked));
+    *address = (uint64_t)(uintptr_t)pointer + ALIGNMENT;
     return OUTCOME_OK;
 }
 
 static void host_free(struct device *device, uint64_t address, uint64_t bytes)
 {
-    struct host *h = device->state;
-    assert(bytes <= h->used);
-    h->used -= bytes;
-    free(pointer_of(address));
+    struct device *books = books_of(device);
+    void *pointer = pointer_of(address - ALIGNMENT);
+    uint64_t booked;
+    memcpy(&booked, pointer, sizeof(booked));
+    books->ops->segment_free(books, booked, bytes);
+    free(pointer);
 }
 
 static enum outcome host_open(struct device *device, const struct device_setting *setting)
 {
-    assert(setting->capacity.known);
     struct host *h = xcalloc(1, sizeof(*h));
-    h->capacity = setting->capacity.value;
+    const struct device_setting same = {.capacity = setting->capacity};
+    h->books.ops = &device_simulated;
+    enum outcome outcome = h->books.ops->open(&h->books, &same);
+    assert(outcome == OUTCOME_OK); /* nothing is taken beforehand */
+    (void)outcome;
     h->pool = driver_pool_open(device);
     device->state = h;
     return OUTCOME_OK;
@@ -60,22 +76,21 @@ static void host_close(struct device *device)
 {
     struct host *h = device->state;
     driver_pool_close(h->pool);
+    h->books.ops->close(&h->books);
     free(h);
 }
 
 static void host_facts(struct device *device, struct device_facts *facts)
 {
-    const struct host *h = device->state;
-    *facts = (struct device_facts){.total_bytes = h->capacity};
+    struct device *books = books_of(device);
+    books->ops->facts(books, facts);
     snprintf(facts->name, sizeof(facts->name), "host");
 }
 
 static int host_usage(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes)
 {
-    const struct host *h = device->state;
-    *free_bytes = h->capacity - h->used;
-    *total_bytes = h->capacity;
-    return 0;
+    struct device *books = books_of(device);
+    return books->ops->usage(books, free_bytes, total_bytes);
 }
 
 static enum outcome host_synchronise(struct device *device)
@@ -131,20 +146,19 @@ static bool remap(uint64_t address, uint64_t bytes, int protection, int flags)
 
 static enum outcome host_map(struct device *device, uint64_t address, uint64_t bytes)
 {
-    struct host *h = device->state;
-    if (bytes > h->capacity - h->used)
-        return OUTCOME_OOM;
-    if (!remap(address, bytes, PROT_READ | PROT_WRITE, 0))
-        return OUTCOME_HOST_OOM;
-    h->used += bytes;
-    return OUTCOME_OK;
+    struct device *books = books_of(device);
+    enum outcome outcome = books->ops->paging->map(books, address, bytes);
+    if (outcome == OUTCOME_OK && !remap(address, bytes, PROT_READ | PROT_WRITE, 0)) {
+        books->ops->paging->unmap(books, address, bytes);
+        outcome = OUTCOME_HOST_OOM;
+    }
+    return outcome;
 }
 
 static void host_unmap(struct device *device, uint64_t address, uint64_t bytes)
 {
-    struct host *h = device->state;
-    assert(bytes <= h->used);
-    h->used -= bytes;
+    struct device *books = books_of(device);
+    books->ops->paging->unmap(books, address, bytes);
     if (!remap(address, bytes, PROT_NONE, MAP_NORESERVE))
         madvise(pointer_of(address), bytes, MADV_DONTNEED);
 }

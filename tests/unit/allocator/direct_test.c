@@ -63,10 +63,9 @@ static void counts_what_was_asked(void **state)
 }
 
 /* Small ones share 2 MiB pages; above 2 MiB whole pages are taken. */
-static void pages_are_shared(void **state)
+static void share_pages(const struct device_ops *ops)
 {
-    (void)state;
-    set(&device_simulated, 64 * MIB, reading_missing());
+    set(ops, 64 * MIB, reading_missing());
     struct block blocks[4];
     blocks[0] = take(MIB);
     assert_int_equal(used(), 2 * MIB);
@@ -84,6 +83,14 @@ static void pages_are_shared(void **state)
     allocator_free(allocator, &blocks[1]);
     allocator_free(allocator, &blocks[3]);
     clear(0);
+}
+
+/* The host device keeps the books that the plan is made with. */
+static void pages_are_shared(void **state)
+{
+    (void)state;
+    share_pages(&device_simulated);
+    share_pages(&device_host);
 }
 
 static void refusals(void **state)
