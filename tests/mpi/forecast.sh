@@ -6,10 +6,13 @@ command -v python3 >/dev/null || exit 77
 # study NAME WORKLOAD DIMENSION VALUES POINT…: a study of the simulated device, recorded
 study() {
     name=$1 workload=$2 dimension=$3 values=$4
+    kv=${kv:-static}
     shift 4
     {
         printf '[study]\nname = %s\nquestion = What does it need?\nworkload = %s\n' "$name" "$workload"
-        printf '[device]\nbackend = simulated\ncapacity = 24GiB\ntrace = always\n[point]\n'
+        printf '[device]\nbackend = simulated\ncapacity = 24GiB\ntrace = always\n'
+        [ "$workload" = dense ] || printf '[decoder]\nkv_layout = %s\n' "$kv"
+        printf '[point]\n'
         printf '%s\n' "$@"
         printf '[sweep %s]\nvalues = %s\n' "$dimension" "$values"
     } >"$name.ini"
@@ -49,6 +52,12 @@ same decoder batch 9
 study layers decoder layers "2, 3, 4, 12" "width = 256" "context = 64" "batch = 2" "generated = 4"
 forget layers layers 12
 same layers layers 12
+
+for kv in grow paged; do # every token makes a cache anew; pages of 16 tokens
+    study "tokens-$kv" decoder generated "16, 32, 48, 160" "width = 256" "context = 64" "layers = 2" "batch = 2"
+    forget "tokens-$kv" generated 160
+    same "tokens-$kv" generated 160
+done
 
 # a second dimension, too few of them, a run that failed
 cp -r dense mixed
