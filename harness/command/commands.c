@@ -66,14 +66,16 @@ static int print_version(void)
 
 /* A standard descriptor that is closed would be given to the next file opened, and messages
  * would be written into it: a read-only null device in its place makes such writes fail
- * instead. */
-static void guard_descriptors(void)
+ * instead. Whoever started us may ignore SIGCHLD (trap '' CHLD): our children's ends would be
+ * lost. */
+static void guard_inheritance(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", O_RDONLY) != fd)
             _exit(EXIT_FAILURE);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, which is reported, */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
+    signal(SIGCHLD, SIG_DFL);
 }
 
 static bool is_either(const char *word, const char *one, const char *other)
@@ -83,7 +85,7 @@ static bool is_either(const char *word, const char *one, const char *other)
 
 int command_main(int argc, char **argv)
 {
-    guard_descriptors();
+    guard_inheritance();
     log_open("highwater", LOG_NOTE);
     if (argc < 2) {
         log_error("a command is missing; highwater --help lists them");

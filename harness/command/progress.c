@@ -4,16 +4,24 @@
 #include "harness/base/units.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #define ENOUGH 3 /* runs before their durations tell anything about the rest */
 
+/* A terminal on which a line can be written again. */
+static bool can_move(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 void progress_open(struct progress_view *view, const char *backend, bool quiet)
 {
     *view = (struct progress_view){
-        .backend = backend, .quiet = quiet, .terminal = !quiet && isatty(STDERR_FILENO)};
+        .backend = backend, .quiet = quiet, .terminal = !quiet && can_move()};
 }
 
 /* --- a line on a terminal --- */

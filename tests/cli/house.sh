@@ -160,6 +160,11 @@ refuse highwater "$cuda" CUDA
 refuse highwater "$mpi" MPI
 refuse highwater-rank "$cuda" CUDA
 refuse highwater-workload "$mpi" MPI
+# Where libraries are looked for: whole paths only; an empty element is the current folder.
+for program in highwater highwater-rank highwater-workload; do
+    readelf -d "$HIGHWATER_BIN/$program" | sed -n 's/.*(R[UN]*PATH).*\[\(.*\)\]/:\1:/p' |
+        grep -E ':(:|[^/:])' | sed "s|^|$program: looks for libraries by |" >>"$broken"
+done
 needs highwater-rank | grep -q '^libmpi' || say "highwater-rank: is not linked with MPI"
 
 # --- no mutable globals: writable data of the libraries, sanitizers' and nvcc's own aside

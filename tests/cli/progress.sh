@@ -13,14 +13,14 @@ printf '%s\n' '[study]' 'name = long-name' 'question = test' 'workload = dense' 
 # on_terminal COLUMNS DIR COMMAND…: what was written to a terminal of that width, in `seen`.
 on_terminal()
 {
-    columns=$1 results=$2
+    columns=$1 results=$2 term=${TERM_OF_TEST-xterm}
     shift 2
     cat > inside.sh <<EOF
 stty cols $columns rows 24
 $*
 "$bin/highwater" sweep s.ini --results $results > $results.out
 EOF
-    script -qec 'sh inside.sh' /dev/null < /dev/null > seen || fail "a sweep on a terminal failed"
+    TERM=$term script -qec 'sh inside.sh' /dev/null < /dev/null > seen || fail "a sweep on a terminal failed"
 }
 # lines: the progress lines of `seen`.
 lines()
@@ -57,6 +57,13 @@ on_terminal 120 resized '(until [ -s resized/events.log ]; do sleep 0.01; done; 
 tr '\r' '\n' < seen | sed 's/\x1b\[[0-9]*[A-Z]//g' | grep '^simulated' | tail -n 1 |
     awk 'length($0) > 29 { exit 1 }' || fail "a resize was not seen"
 grep -q "$(printf '\033')\[[1-9]A$(printf '\033')\[J" seen || fail "a wrapped line was not wiped"
+
+# A terminal that cannot move its cursor gets plain lines too.
+for TERM_OF_TEST in dumb ''; do
+    on_terminal 120 "dumb$TERM_OF_TEST"
+    ! grep -q "$(printf '\033')" seen || fail "escape codes with TERM=$TERM_OF_TEST"
+    [ "$(grep -c '301 r-batch-[0-9]*-t1: ' seen)" = 301 ] || fail "TERM=$TERM_OF_TEST: not a line a run"
+done
 
 # No terminal: plain lines, no control characters.
 "$bin/highwater" sweep s.ini --results plain > out 2> err

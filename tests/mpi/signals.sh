@@ -118,3 +118,15 @@ r-batch-3-t1|stopped
 r-batch-4-t1|ok' run,status phase=run
 rows_match '^ended by us: launcher ended by signal 9$' error phase=run run=r-batch-3-t1
 nothing_left
+
+# --- whoever starts us may ignore SIGCHLD: the ends of children are seen all the same ---
+unset HIGHWATER_TEST_CHILD
+(
+    trap '' CHLD
+    exec "$bin/highwater" sweep s.ini --results ignoring > ignoring.out 2> ignoring.err
+) || fail "SIGCHLD ignored: exit code $?: $(tail -n 1 ignoring.err)"
+swept=ignoring
+rows_are 'r-batch-1-t1|ok
+r-batch-2-t1|ok
+r-batch-3-t1|ok
+r-batch-4-t1|ok' run,status phase=run
