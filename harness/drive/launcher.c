@@ -65,7 +65,8 @@ int launcher_open(struct launcher *launcher, bool allow_root, struct text *why)
         text_add(why, "mpirun is not found: install Open MPI");
     else if (!root_consents(allow_root))
         text_add(why, "mpirun does not run as root without consent: set [launch] allow_root = "
-                      "yes (or --set launch.allow_root=yes, --allow-root), or run as a user");
+                      "yes (sweep: --set launch.allow_root=yes, measure: --allow-root), or "
+                      "run as a user");
     else
         result = ask_version(opened.mpirun, &opened.version, why);
     free(beside);
