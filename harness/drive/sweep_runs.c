@@ -123,13 +123,21 @@ static void show(struct sweep *sweep, const struct plan_run *run, const struct r
     progress->closing = NULL;
 }
 
-/* The files of a run that ended well and without a warning are removed, those that explain a
- * failure are kept. */
+static bool warns(const struct run_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (row_is_closing(&rows->rows[i]) && row_text(&rows->rows[i], COLUMN_warning) != NULL)
+            return true;
+    return false;
+}
+
+/* The files of a run that ended well and without a warning of any rank are removed, those that
+ * explain a failure or a warning are kept. */
 static int tidy(struct sweep *sweep, const struct run_rows *rows, const char *folder,
                 struct text *why)
 {
     int trace = sweep->request->study->trace;
-    bool clean = rows->ok && row_text(&rows->rows[rows->worst], COLUMN_warning) == NULL;
+    bool clean = rows->ok && !warns(rows);
     if (folder != NULL && rows->ok && trace == TRACE_ON_FAILURE)
         driver_drop_traces(&sweep->driver, folder);
     if (folder == NULL || !clean || sweep->request->keep_runs || trace == TRACE_ALWAYS)

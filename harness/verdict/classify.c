@@ -11,7 +11,6 @@
 #define ROOM_OF_TWO 220 /* where two lines are told */
 #define UNREAD "its phase file cannot be read"
 #define DEADLINE "still alive at the deadline"
-#define PLENTY (1u << 30) /* bytes free: a library that could not start had another reason */
 
 /* --- lines --- */
 
@@ -49,58 +48,49 @@ static bool has_any(struct log_line line, const char *const *wanted)
     return false;
 }
 
-/* Words by which a line of standard error is recognised, in the order in which they are tried.
- * Lines that name the host come first, since they may also say "out of memory"; then the
- * device's, among them torch.OutOfMemoryError and thrust's bad_alloc, which the general host
- * words behind them would match too. */
-static const char *const surely_host_words[] = {"CPUAllocator", "host memory",   "MallocHost",
-                                                "HostAlloc",    "pinned memory", NULL};
-static const char *const host_words[] = {"std::bad_alloc",         "MemoryError",
-                                         "Cannot allocate memory", "can't allocate memory",
-                                         "Unable to allocate",     NULL};
-static const char *const device_words[] = {
-    "out of memory",      "OUT_OF_MEMORY",      "OutOfMemory", "cudaErrorMemoryAllocation",
-    "RESOURCE_EXHAUSTED", "failed to allocate", NULL};
-static const char *const suspect_words[] = {
-    "CUBLAS_STATUS_NOT_INITIALIZED", "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUDNN_STATUS_NOT_INITIALIZED", "CUDNN_STATUS_ALLOC_FAILED", NULL};
+/* Words by which a line of standard error is found to quote. They choose a text, and decide
+ * nothing. */
+static const char *const memory_words[] = {"out of memory",
+                                           "OUT_OF_MEMORY",
+                                           "OutOfMemory",
+                                           "cudaErrorMemoryAllocation",
+                                           "RESOURCE_EXHAUSTED",
+                                           "failed to allocate",
+                                           "unable to allocate",
+                                           "cannot allocate",
+                                           "can't allocate",
+                                           "bad_alloc",
+                                           "MemoryError",
+                                           "STATUS_ALLOC_FAILED",
+                                           "CUBLAS_STATUS_NOT_INITIALIZED",
+                                           "CUDNN_STATUS_NOT_INITIALIZED",
+                                           NULL};
 static const char *const error_words[] = {"error", "fail",    "exception", "abort", "fatal",
                                           "panic", "illegal", "fault",     NULL};
 
 struct reading_of_words {
-    struct log_line host, device, suspect; /* the first of each */
-    struct log_line other;                 /* the last error that is none of them */
-    bool other_is_later;                   /* it came after the first device line */
-    struct log_line last;                  /* the last line with anything in it */
+    struct log_line memory; /* the first that speaks of memory */
+    struct log_line other;  /* the last error that does not */
+    bool other_is_later;    /* no line that speaks of memory came after it */
+    struct log_line last;   /* the last line with anything in it */
 };
-
-static void keep_first(struct log_line *kept, struct log_line line)
-{
-    if (kept->bytes == NULL)
-        *kept = line;
-}
 
 static void read_line(struct reading_of_words *read, struct log_line line)
 {
     read->last = line;
-    if (has_any(line, surely_host_words)) {
-        keep_first(&read->host, line);
-    } else if (has_any(line, device_words)) {
-        keep_first(&read->device, line);
+    if (has_any(line, memory_words)) {
+        if (read->memory.bytes == NULL)
+            read->memory = line;
         read->other_is_later = false;
-    } else if (has_any(line, host_words)) {
-        keep_first(&read->host, line);
-    } else if (has_any(line, suspect_words)) {
-        keep_first(&read->suspect, line);
     } else if (has_any(line, error_words)) {
         read->other = line;
-        read->other_is_later = read->device.bytes != NULL;
+        read->other_is_later = true;
     }
 }
 
 static struct reading_of_words read_words(const struct text *words)
 {
-    struct reading_of_words read = {.host = {NULL, 0}};
+    struct reading_of_words read = {.memory = {NULL, 0}};
     size_t at = 0, length;
     for (const char *bytes; (bytes = text_line(words, &at, &length)) != NULL;) {
         struct log_line line = trimmed(bytes, length);
@@ -158,15 +148,6 @@ static uint64_t rules_of_end(const struct ending *ending, const struct phase_rec
            RULE_IF(ended_badly, true) | RULE_IF(card_lost, ending->device_lost);
 }
 
-static uint64_t rules_of_words(const struct ending *ending, const struct reading_of_words *read)
-{
-    bool refused = read->device.bytes != NULL;
-    bool plenty = ending->free.known && ending->free.value >= PLENTY;
-    return RULE_IF(refused_then_more, refused && read->other_is_later) |
-           RULE_IF(refused, refused) | RULE_IF(host_refused, read->host.bytes != NULL) |
-           RULE_IF(suspect, read->suspect.bytes != NULL && !plenty);
-}
-
 /* --- what is said of it ----------------------------------------------------------------- */
 
 static void say(struct text *text, struct log_line line, size_t room)
@@ -198,15 +179,22 @@ static void say_signal(int number, const struct text *words,
     }
 }
 
+/* The first line that speaks of memory is the first cause, and an error that came later is told
+ * beside it. */
 static void say_bad_end(int code, const struct text *words, const struct reading_of_words *read,
                         struct text *error)
 {
-    if (read->suspect.bytes != NULL)
-        say(error, read->suspect, ROOM);
-    else if (read->last.bytes != NULL)
+    if (read->memory.bytes != NULL && read->other_is_later) {
+        say(error, read->memory, ROOM_OF_TWO);
+        text_add(error, "; last: ");
+        say(error, read->other, ROOM_OF_TWO);
+    } else if (read->memory.bytes != NULL) {
+        say(error, read->memory, ROOM);
+    } else if (read->last.bytes != NULL) {
         say_words(error, words, read);
-    else
+    } else {
         text_addf(error, "exit code %d without a word", code);
+    }
 }
 
 /* Behind the warnings that there are already, with "; " between. */
@@ -221,21 +209,6 @@ static void warn_of(struct verdict *verdict, const char *format, ...)
     va_end(arguments);
 }
 
-/* NULL: nobody known. */
-static const char *refused_by(enum rule cause)
-{
-    switch (cause) {
-    case RULE_killed_by_host:
-        return "host";
-    case RULE_refused_then_more:
-    case RULE_refused:
-    case RULE_host_refused:
-        return "message";
-    default:
-        return NULL;
-    }
-}
-
 /* `cause`: the rule that decided first; none when the child said it `own`. */
 static void say_cause(enum rule cause, const struct row *own, const struct child_facts *facts,
                       const struct text *words, const struct reading_of_words *read,
@@ -243,7 +216,6 @@ static void say_cause(enum rule cause, const struct row *own, const struct child
 {
     const struct ending *ending = facts->ending;
     struct text *error = &verdict->error;
-    verdict->refused_by = refused_by(cause);
     switch (cause) {
     case RULE_deadline:
         text_add(error, DEADLINE);
@@ -251,6 +223,7 @@ static void say_cause(enum rule cause, const struct row *own, const struct child
     case RULE_ended_by_us: /* why, the driver knows */
         break;
     case RULE_killed_by_host:
+        verdict->refused_by = "host";
         text_add(error, "ended by the host's out-of-memory killer: ");
         say_signal(SIGKILL, words, read, error);
         break;
@@ -269,18 +242,6 @@ static void say_cause(enum rule cause, const struct row *own, const struct child
         text_add(error, facts->record->said_hello ? "exit code 0 before the work was done"
                                                   : "exit code 0, but it reported no phases");
         break;
-    case RULE_refused_then_more:
-        say(error, read->device, ROOM_OF_TWO);
-        text_add(error, "; last: ");
-        say(error, read->other, ROOM_OF_TWO);
-        break;
-    case RULE_refused:
-        say(error, read->device, ROOM);
-        break;
-    case RULE_host_refused:
-        say(error, read->host, ROOM);
-        break;
-    case RULE_suspect:
     case RULE_ended_badly:
         say_bad_end(WEXITSTATUS(ending->wait_status), words, read, error);
         break;
@@ -300,7 +261,7 @@ static void warn(const struct ending *ending, const struct phase_record *record,
         warn_of(verdict, "it could not be ended");
     if (ending->left_over > 0)
         warn_of(verdict, "%d process%s left behind, ended by us", ending->left_over,
-                     ending->left_over == 1 ? "" : "es");
+                ending->left_over == 1 ? "" : "es");
     else if (ending->left_over < 0)
         warn_of(verdict, "processes left behind could not be ended");
     if (ending->unread != NULL && ending->wait_status != 0)
@@ -311,8 +272,28 @@ static void warn(const struct ending *ending, const struct phase_record *record,
         warn_of(verdict, "%s is not the child's to say", record->dropped);
     if (record->bad_status)
         warn_of(verdict, "status %s is not the child's to give",
-                     record->status_given < 0 ? "of no known name"
-                                              : status_facts[record->status_given].name);
+                record->status_given < 0 ? "of no known name"
+                                         : status_facts[record->status_given].name);
+}
+
+/* It was refused memory, went on and ended well. */
+static void warn_of_refusal(const struct phase_record *record, struct verdict *verdict)
+{
+    const struct row *refused = NULL;
+    struct reading retries = reading_missing();
+    for (size_t i = 0; i < record->count; i++) {
+        const struct row *row = &record->rows[i];
+        if (refused == NULL && row_text(row, COLUMN_refused_by) != NULL)
+            refused = row;
+        retries = reading_max(retries, row_count(row, COLUMN_alloc_retries));
+    }
+    if (refused != NULL)
+        warn_of(verdict, "memory was refused by %s, and it went on",
+                row_text(refused, COLUMN_refused_by));
+    if (retries.known && retries.value > 0)
+        warn_of(verdict,
+                "memory was refused until the allocator gave back its cache: %llu times",
+                (unsigned long long)retries.value);
 }
 
 /* The rank that failed first is the cause; what became of this one stands behind it. */
@@ -334,19 +315,21 @@ void classify(const struct child_facts *facts, struct verdict *verdict)
     struct text moved = TEXT_INIT;
     bool others = card_use_moved(&facts->card, facts->record, &moved);
     int status = own != NULL ? status_of_own(own) : UNDECIDED;
-    uint64_t decided = rules_apply(
-        rules_of_end(facts->ending, facts->record) | rules_of_words(facts->ending, &read) |
-            RULE_IF(neighbour, others) | RULE_IF(peer_failed, facts->failed_first.known),
-        &status);
+    uint64_t decided =
+        rules_apply(rules_of_end(facts->ending, facts->record) | RULE_IF(neighbour, others) |
+                        RULE_IF(peer_failed, facts->failed_first.known),
+                    &status);
     enum rule cause = own != NULL ? RULES : rules_first(decided);
     *verdict = (struct verdict){.status = (enum status)status};
     say_cause(cause, own, facts, words, &read, verdict);
     if (rules_have(decided, RULE_card_lost))
         warn_of(verdict, "the device no longer answers");
     warn(facts->ending, facts->record, verdict);
+    if (status == STATUS_ok)
+        warn_of_refusal(facts->record, verdict);
     if (others)
         warn_of(verdict, "use of the card by others moved during the run: %s",
-                     text_string(&moved));
+                text_string(&moved));
     if (facts->card.mute != NULL)
         warn_of(verdict, "%s", facts->card.mute);
     if (rules_have(decided, RULE_peer_failed))

@@ -2,8 +2,8 @@
  * its card and its peers say.
  *
  * A child's own verdict in its phase file (of the first phase that did not end well) comes
- * first; then the rules of rules.def decide, from `deadline` to `peer_failed`. Words alone
- * never decide a boundary, and only exit code 0 is ok, whatever was said.
+ * first; then the rules of rules.def decide, from `deadline` to `peer_failed`. What it printed
+ * is quoted and decides nothing, and only exit code 0 is ok, whatever was said.
  */
 #ifndef HIGHWATER_VERDICT_CLASSIFY_H
 #define HIGHWATER_VERDICT_CLASSIFY_H

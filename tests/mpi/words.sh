@@ -1,10 +1,10 @@
-# What a child's last words make of a run: the first cause, the right rank's, never more certain
-# than it is. (cases 11, 13, 15, 52, 53, 55, 59, 69)
+# What a child's last words make of a run: nothing but a quoted text, the first cause, the right
+# rank's. (cases 11, 13, 15, 52, 53, 55, 59, 69)
 . "$HIGHWATER_SOURCE/tests/mpi/helpers/lib.sh"
 study s.ini
 study four.ini '[sweep batch]' 'values = 1, 2, 4, 8'
 
-# --- one point of four runs out of memory, in its own words: the rest runs ---
+# --- one point of four fails, in its own words: the rest runs, and skip-larger skips none ---
 child at-four.sh <<EOF
 $speak
 case "\$*" in
@@ -20,11 +20,11 @@ esac
 all
 bye
 EOF
-sweep four.ini four
+sweep four.ini four --set study.after_oom=skip-larger
 code_is 0
 rows_are 'r-batch-1-t1|ok|yes|
 r-batch-2-t1|ok|yes|
-r-batch-4-t1|oom|no|message
+r-batch-4-t1|error||
 r-batch-8-t1|ok|yes|' run,status,fits,refused_by phase=run
 rows_match '^model_load\|torch.OutOfMemoryError: CUDA out of memory. Tried' failed_phase,error \
     phase=run run=r-batch-4-t1
@@ -57,18 +57,22 @@ says()
     [ "$(wc -l < "$1/rows.csv")" = "$(($(cells phase | wc -l) + 1))" ] || fail "a row of two lines"
 }
 
-# --- out of memory under other names ---
-says cublas 'oom_suspected\|\|RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED.*' <<'EOF'
+# --- what reads like a refusal is no refusal ---
+says file-name 'error\|\|FileNotFoundError: docs/out_of_memory.md' <<'EOF'
+echo 'FileNotFoundError: docs/out_of_memory.md' >&2
+exit 1
+EOF
+says cublas 'error\|\|RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED.*' <<'EOF'
 echo 'RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate' >&2
 exit 1
 EOF
-says first-cause 'oom_suspected\|message\|.*out of memory.*; last: .*misaligned address' <<'EOF'
+says first-cause 'error\|\|.*out of memory.*; last: .*misaligned address' <<'EOF'
 echo 'warning: CUDA caching allocator ran out of memory, trying again' >&2
 for i in $(seq 200); do echo "line $i of the log" >&2; done
 echo 'RuntimeError: CUDA error: misaligned address' >&2
 exit 1
 EOF
-says host-words 'host_oom\|message\|numpy.*Unable to allocate 1 TiB' <<'EOF'
+says host-words 'error\|\|numpy.*Unable to allocate 1 TiB' <<'EOF'
 echo 'numpy._ArrayMemoryError: Unable to allocate 1 TiB' >&2
 exit 1
 EOF
@@ -210,6 +214,20 @@ ends twice 'error\|warm_forward\|phase warm_forward is not of the plan, or not i
 all; line "begin\tphase=warm_forward\tpass=warm\trepeat=2"
 line "end\tphase=warm_forward\tpass=warm\trepeat=2"; bye
 EOF
+
+# --- one that recovered is ok, with a warning, and its standard error is kept ---
+child recovers.sh <<EOF
+$speak
+end() { line "end\tphase=\$1\talloc_retries=2"; }
+echo 'CUDA out of memory, trying again' >&2
+all
+bye
+EOF
+sweep s.ini recovers
+code_is 0
+rows_match '^ok\|yes\|memory was refused until the allocator gave back its cache: 2 times$' \
+    status,fits,warning phase=run
+grep -rq 'CUDA out of memory, trying again' recovers/runs/r-batch-1-t1 || fail "words are not kept"
 
 # --- cells that are not a child's stay what they are, and a simulated device has none ---
 child lies.sh <<EOF

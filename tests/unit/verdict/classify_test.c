@@ -45,10 +45,12 @@ static void assert_exit(const char *words, enum status status, const char *error
                    status, error);
 }
 
-static void words_of_a_device(void **state)
+/* However much it reads like a refusal: quoted, an error, and refused by nobody. */
+static void words_decide_nothing(void **state)
 {
     (void)state;
     static const char *const lines[] = {
+        "FileNotFoundError: docs/out_of_memory.md",
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
         "RuntimeError: CUDA error: out of memory",
         "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1.00 MiB on device 0: "
@@ -58,19 +60,8 @@ static void words_of_a_device(void **state)
         "cudaErrorMemoryAllocation",
         "jaxlib.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate",
         "thrust::system::detail::bad_alloc: std::bad_alloc: cudaErrorMemoryAllocation",
-    };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        assert_exit(lines[i], STATUS_oom, lines[i]);
-    struct verdict verdict =
-        judge((struct ending){.reaped = true, .wait_status = EXIT(1)}, &silent, lines[0]);
-    assert_string_equal(verdict.refused_by, "message"); /* nobody but the text says so */
-    text_release(&verdict.error);
-}
-
-static void words_of_a_host(void **state)
-{
-    (void)state;
-    static const char *const lines[] = {
+        "CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate",
+        "CUDA error: an illegal memory access was encountered",
         "MemoryError",
         "numpy._core._exceptions._ArrayMemoryError: Unable to allocate 7.45 TiB",
         "terminate called after throwing an instance of 'std::bad_alloc'",
@@ -78,31 +69,80 @@ static void words_of_a_host(void **state)
         "RuntimeError: [enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate",
         "CUDA error: out of memory: cudaMallocHost of pinned memory",
     };
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        assert_exit(lines[i], STATUS_host_oom, lines[i]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        assert_exit(lines[i], STATUS_error, lines[i]);
+        struct verdict verdict =
+            judge((struct ending){.reaped = true, .wait_status = EXIT(1)}, &silent, lines[i]);
+        assert_null(verdict.refused_by);
+        assert_int_equal(status_facts[verdict.status].judged, FITS_NOT_JUDGED);
+        text_release(&verdict.error);
+        text_release(&verdict.warning);
+    }
 }
 
-/* Case 55: the last line of a log is not the cause, and a library that cannot start is a
- * hint. */
-static void first_causes_and_suspicions(void **state)
+/* Case 55: the last line of a log is not the cause. */
+static void first_causes_are_quoted(void **state)
 {
     (void)state;
-    const char *cublas = "CUBLAS_STATUS_NOT_INITIALIZED when calling cublasCreate";
-    struct ending ending = {.reaped = true, .wait_status = EXIT(1)};
-    ending.free = reading_of(300u << 20);
-    assert_verdict(ending, &silent, cublas, STATUS_oom_suspected, cublas);
-    ending.free = reading_of(60ull << 30);
-    assert_verdict(ending, &silent, cublas, STATUS_error, cublas);
-    ending.free = reading_missing();
-    assert_verdict(ending, &silent, cublas, STATUS_oom_suspected, cublas);
     assert_exit("warning: out of memory, trying again\nline\nline\nCUDA error: misaligned\n",
-                STATUS_oom_suspected,
+                STATUS_error,
                 "warning: out of memory, trying again; last: CUDA error: misaligned");
-    /* An earlier error and words behind it that are none do not soften the refusal. */
-    assert_exit("error: retry 1\nCUDA out of memory.\nSee the manual.\n", STATUS_oom,
+    assert_exit("std::bad_alloc\nfatal: later\n", STATUS_error,
+                "std::bad_alloc; last: fatal: later");
+    /* An earlier error is not told, nor what is none. */
+    assert_exit("error: retry 1\nCUDA out of memory.\nSee the manual.\n", STATUS_error,
                 "CUDA out of memory.");
-    assert_exit("CUDA error: an illegal memory access was encountered", STATUS_error,
-                "CUDA error: an illegal memory access was encountered");
+    assert_exit("MemoryError\nerror: between\nCUDA out of memory.\n", STATUS_error,
+                "MemoryError");
+}
+
+/* In the middle of an output of any length. */
+static void the_line_that_tells_most_is_found(void **state)
+{
+    (void)state;
+    struct text words = TEXT_INIT;
+    for (int i = 0; i < 500; i++)
+        text_addf(&words, "%s%d of the log\n", i == 250 ? "CUDA out of memory " : "line ", i);
+    assert_exit(text_string(&words), STATUS_error, "CUDA out of memory 250 of the log");
+    text_release(&words);
+}
+
+/* Refused, and ended well: ok, with a warning; nothing refused: none. */
+static void assert_recovered(const char *refused_by, uint64_t retries, const char *warning)
+{
+    struct row rows[2] = {ROW_INIT, ROW_INIT};
+    struct phase_record record = {
+        .hello = ROW_INIT, .said_hello = true, .said_bye = true, .rows = rows, .count = 2};
+    struct ending ending = {.reaped = true, .speaks_phases = true};
+    for (size_t i = 0; i < 2; i++) {
+        row_set_text(&rows[i], COLUMN_phase, i == 0 ? "context" : "model_load");
+        row_set_status(&rows[i], STATUS_ok);
+    }
+    row_set_text(&rows[0], COLUMN_refused_by, refused_by);
+    row_set_count(&rows[1], COLUMN_alloc_retries, retries);
+    struct verdict verdict = judge(ending, &record, "CUDA out of memory, trying again");
+    assert_int_equal(verdict.status, STATUS_ok);
+    assert_string_equal(text_string(&verdict.warning), warning);
+    assert_null(verdict.refused_by);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    ending.wait_status = EXIT(1);
+    verdict = judge(ending, &record, "boo");
+    assert_int_equal(verdict.status, STATUS_error);
+    assert_int_equal(verdict.warning.length, 0);
+    text_release(&verdict.error);
+    text_release(&verdict.warning);
+    row_release(&rows[0]);
+    row_release(&rows[1]);
+}
+
+static void who_recovered_is_ok_with_a_warning(void **state)
+{
+    (void)state;
+    assert_recovered(NULL, 0, "");
+    assert_recovered("device", 0, "memory was refused by device, and it went on");
+    assert_recovered(NULL, 3,
+                     "memory was refused until the allocator gave back its cache: 3 times");
 }
 
 static void codes_and_signals(void **state)
@@ -325,9 +365,10 @@ static void a_counter_that_was_left_is_remembered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_a_device),
-        cmocka_unit_test(words_of_a_host),
-        cmocka_unit_test(first_causes_and_suspicions),
+        cmocka_unit_test(words_decide_nothing),
+        cmocka_unit_test(first_causes_are_quoted),
+        cmocka_unit_test(the_line_that_tells_most_is_found),
+        cmocka_unit_test(who_recovered_is_ok_with_a_warning),
         cmocka_unit_test(codes_and_signals),
         cmocka_unit_test(good_ends_need_proof),
         cmocka_unit_test(a_childs_own_verdict_comes_first),
