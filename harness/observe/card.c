@@ -158,7 +158,7 @@ bool card_sample(struct card *card, const struct child *child, struct card_sampl
     struct nvml_memory memory;
     if (card->nvml == NULL || read_memory(card, &memory, NULL) != 0)
         return false; /* a missing sample is a longer gap, nothing more */
-    *sample = (struct card_sample){.used = memory.used, .free = memory.free};
+    *sample = (struct card_sample){.used = memory.used};
     read_processes(card, child, sample);
     return true;
 }

@@ -38,7 +38,7 @@ void card_look_after(struct card *card, uint64_t patience_ns);
 const char *card_mute(const struct card *card);
 
 struct card_sample {
-    struct reading used, free; /* of the whole device */
+    struct reading used; /* of the whole device */
     struct reading own;        /* of the child's processes */
     struct reading others;     /* of all other processes; missing when that cannot be told */
 };

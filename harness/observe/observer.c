@@ -185,8 +185,7 @@ static int run_child(struct observer *observer, struct child *child, struct text
                                   .host_killed = oomkill_happened(&oomkill),
                                   .device_lost = observer->card.lost,
                                   .speaks_phases = observer->setting->speaks_phases,
-                                  .left_over = end.left_over,
-                                  .free = sampler.free};
+                                  .left_over = end.left_over};
     int result = observer_report(observer, &ending, &sampler,
                                  reading_of(child->ended_ns - child->started_ns), why);
     if (observer->peers != NULL && observer->failed && observer->told_ns == 0)

@@ -36,7 +36,6 @@ void sampler_take(struct sampler *sampler, const struct card_sample *sample,
     if (sampler->last_ns != 0)
         gap = reading_of(now_ns - sampler->last_ns);
     sampler->last_ns = now_ns;
-    sampler->free = sample->free;
     sampler->others_least = reading_min(sampler->others_least, sample->others);
     sampler->others_most = reading_max(sampler->others_most, sample->others);
     count_in(&sampler->all, sample, gap);

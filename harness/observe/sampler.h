@@ -21,7 +21,6 @@ struct sampler {
     struct phase_samples *phases; /* in order */
     size_t count;
     uint64_t last_ns;                         /* of the newest sample; 0: none yet */
-    struct reading free;                      /* of the device, newest */
     struct reading others_least, others_most; /* of processes that are not the child's */
 };
 /* `state` is NULL while the child has said nothing. */

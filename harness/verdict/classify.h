@@ -21,7 +21,6 @@ struct ending {
     bool device_lost;
     bool speaks_phases;  /* it was expected to close phases */
     int left_over;       /* as in struct child_end */
-    struct reading free; /* of the device, last seen */
     const char *unread;  /* why its phase file cannot be read; NULL: it can */
 };
 /* All that is known of one child. */

@@ -33,7 +33,7 @@ static void samples_belong_to_the_phase_of_their_moment(void **state)
     name(rows);
     struct sampler sampler = {.last_ns = 0};
     struct live_state page = {.phase = "context"};
-    struct card_sample sample = {.used = reading_of(50), .free = reading_of(950)};
+    struct card_sample sample = {.used = reading_of(50)};
     sampler_take(&sampler, &sample, NULL, 1000); /* before the child said anything */
     sample.used = reading_of(10);
     sampler_take(&sampler, &sample, &page, 1100);

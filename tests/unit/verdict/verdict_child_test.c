@@ -151,10 +151,6 @@ static void make_record(const struct said *said, struct row rows[2],
  */
 
 static const char *const why_unread = "no\tfile";
-static const struct reading frees[] = {{.known = false},
-                                       {.known = true, .value = (1u << 30) - 1},
-                                       {.known = true, .value = 1u << 30}};
-
 static struct verdict judge(const struct ending *ending, const struct phase_record *record,
                             const char *words)
 {
@@ -173,22 +169,20 @@ static void forget(struct verdict *verdict)
     text_release(&verdict->warning);
 }
 
-/* Last words x its phase file unread x device lost x phases expected x free bytes. */
+/* Last words x its phase file unread x device lost x phases expected. */
 static void add_statuses(struct ending ending, const struct phase_record *record,
                          struct text *out)
 {
     struct letters letters = LETTERS_INIT;
     for (size_t w = 0; w < COUNT_OF(last_words); w++) {
-        for (int bits = 0; bits < 8; bits++)
-            for (size_t f = 0; f < COUNT_OF(frees); f++) {
-                ending.unread = bits & 4 ? why_unread : NULL;
-                ending.device_lost = bits & 2;
-                ending.speaks_phases = bits & 1;
-                ending.free = frees[f];
-                struct verdict verdict = judge(&ending, record, last_words[w].words);
-                letters_add(&letters, verdict.status, verdict.refused_by, out);
-                forget(&verdict);
-            }
+        for (int bits = 0; bits < 8; bits++) {
+            ending.unread = bits & 4 ? why_unread : NULL;
+            ending.device_lost = bits & 2;
+            ending.speaks_phases = bits & 1;
+            struct verdict verdict = judge(&ending, record, last_words[w].words);
+            letters_add(&letters, verdict.status, verdict.refused_by, out);
+            forget(&verdict);
+        }
         letters_end(&letters, out);
     }
 }
@@ -285,7 +279,7 @@ static void statuses(void **state)
         STATUS_TABLE, "verdict_status.txt",
         "# The status of a child. For each end: what the child said, and a field for each\n"
         "# of the last words below: its phase file unread (no, yes) x the device lost x\n"
-        "# phases expected x free bytes (unknown, little, plenty), 24 letters, as runs.\n"
+        "# phases expected, 8 letters, as runs.\n"
         "# " LETTERS_LEGEND "\n");
 }
 
