@@ -228,6 +228,19 @@ code_is 0
 rows_match '^ok\|yes\|memory was refused until the allocator gave back its cache: 2 times$' \
     status,fits,warning phase=run
 grep -rq 'CUDA out of memory, trying again' recovers/runs/r-batch-1-t1 || fail "words are not kept"
+child second-recovers.sh <<EOF
+$speak
+case \$HIGHWATER_PHASES in
+*.1) end() { line "end\tphase=\$1\trefused_by=device"; } && echo 'out of memory, again' >&2 ;;
+esac
+all
+bye
+EOF
+sweep s.ini second-recovers --set launch.ranks=2
+code_is 0
+rows_are '0|ok|yes|
+1|ok|yes|memory was refused by device, and it went on' rank,status,fits,warning phase=run
+grep -rq 'out of memory, again' second-recovers/runs/r-batch-1-t1 || fail "words are not kept"
 
 # --- cells that are not a child's stay what they are, and a simulated device has none ---
 child lies.sh <<EOF
