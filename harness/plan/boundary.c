@@ -167,7 +167,8 @@ static number between(const struct boundary_search *search, number low, number h
     return guess;
 }
 
-/* -1: nothing is left to be run. */
+/* First the gap is closed, then its edges are confirmed: a value that is confirmed earlier may
+ * turn out to be no edge, and its runs would be lost. -1: nothing is left to be run. */
 static number wanted(const struct boundary_search *search)
 {
     struct edges edges = find_edges(search);
