@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct override {
-    size_t number; /* from 1 */
-    char *section, *key;
-    const char *value; /* borrowed */
-};
-
 /* Replaces `length` bytes at `start` by `with`. */
 static void splice(struct text *bytes, size_t start, size_t length, const char *with)
 {
@@ -106,64 +100,66 @@ static void write_override(struct frozen *frozen, const struct override *overrid
 
 /* Would the lines read back as what was asked for? A value with " ;" or a line break would not.
  */
-static bool reads_back(const struct override *override)
+static bool reads_back(const char *section, const char *key, const char *value)
 {
     struct text text = TEXT_INIT;
     struct study_lines lines;
-    text_addf(&text, "[%s]\n%s = %s", override->section, override->key, override->value);
+    text_addf(&text, "[%s]\n%s = %s", section, key, value);
     lines_scan(&text, &lines);
     bool good = lines.count == 2 && lines.line[0].kind == LINE_SECTION &&
-                strcmp(lines.line[0].text, override->section) == 0 &&
+                strcmp(lines.line[0].text, section) == 0 &&
                 lines.line[1].kind == LINE_KEY &&
-                strcmp(lines.line[1].text, override->key) == 0 &&
-                lines.line[1].value_length == strlen(override->value);
+                strcmp(lines.line[1].text, key) == 0 &&
+                lines.line[1].value_length == strlen(value);
     lines_release(&lines);
     text_release(&text);
     return good;
 }
 
-int override_split(const char *text, char **section, char **key, char **value)
+int override_read(const char *text, size_t number, struct complaints *complaints,
+                  struct override *override)
 {
     const char *equals = strchr(text, '=');
     const char *dot = equals ? memrchr(text, '.', (size_t)(equals - text)) : NULL;
-    if (!dot)
-        return -1;
-    const char *start = equals + 1 + strspn(equals + 1, " \t");
-    size_t length = strlen(start);
-    while (length > 0 && strchr(" \t", start[length - 1]))
-        length--;
-    char *of = section_name(text, (size_t)(dot - text));
-    char *name = section_name(dot + 1, (size_t)(equals - dot) - 1);
-    if (of[0] == '\0' || name[0] == '\0') {
-        free(of);
-        free(name);
-        return -1;
+    const char *wrong = "not of the form section.key=value";
+    struct override read = {.number = number};
+    if (dot) {
+        const char *start = equals + 1 + strspn(equals + 1, " \t");
+        size_t length = strlen(start);
+        while (length > 0 && strchr(" \t", start[length - 1]))
+            length--;
+        read.section = section_name(text, (size_t)(dot - text));
+        read.key = section_name(dot + 1, (size_t)(equals - dot) - 1);
+        read.value = xstrndup(start, length);
+        if (read.section[0] && read.key[0])
+            wrong = reads_back(read.section, read.key, read.value)
+                        ? NULL
+                        : "cannot stand in a study file (a line break, or a blank before a ;?)";
     }
-    *section = of;
-    *key = name;
-    *value = xstrndup(start, length);
-    return 0;
+    if (!wrong) {
+        *override = read;
+        return 0;
+    }
+    complain_of_override(complaints, number, wrong);
+    override_release(&read);
+    return -1;
+}
+
+void override_release(struct override *override)
+{
+    free(override->section);
+    free(override->key);
+    free(override->value);
 }
 
 static void apply(struct frozen *frozen, const char *text, size_t number,
                   struct complaints *complaints)
 {
-    struct override override = {.number = number};
-    char *value;
-    if (override_split(text, &override.section, &override.key, &value) != 0) {
-        complain_of_override(complaints, number, "not of the form section.key=value");
+    struct override override;
+    if (override_read(text, number, complaints, &override) != 0)
         return;
-    }
-    override.value = value;
-    if (reads_back(&override))
-        write_override(frozen, &override);
-    else
-        complain_of_override(
-            complaints, number,
-            "cannot stand in a study file (a line break, or a blank before a ;?)");
-    free(override.section);
-    free(override.key);
-    free(value);
+    write_override(frozen, &override);
+    override_release(&override);
 }
 
 void freeze(const struct text *bytes, const char *const *overrides, size_t count,

@@ -20,8 +20,14 @@ void freeze(const struct text *bytes, const char *const *overrides, size_t count
             struct frozen *frozen, struct complaints *complaints);
 void frozen_release(struct frozen *frozen);
 
-/* The parts of "section.key=value", without blanks around; the caller frees. -1: it has another
- * form, and there is nothing to free. */
-int override_split(const char *text, char **section, char **key, char **value) MUST_CHECK;
+/* The parts of "section.key=value", without blanks around, owned. */
+struct override {
+    size_t number; /* of the override, from 1 */
+    char *section, *key, *value;
+};
+/* -1: it has another form, or could not stand in a study file; that was complained of. */
+int override_read(const char *text, size_t number, struct complaints *complaints,
+                  struct override *override) MUST_CHECK;
+void override_release(struct override *override);
 
 #endif

@@ -166,20 +166,23 @@ static int parse(const char *name, const struct text *bytes, const char *const *
     return outcome;
 }
 
+/* As an override of a file would be read: what no file can hold is refused here too. */
 static void put(struct document *document, const struct study_given *given, size_t number,
                 struct complaints *complaints)
 {
-    char *section, *key, *value;
-    if (given->section) {
-        document_put(document, given->section, given->key, given->value, number);
-    } else if (override_split(given->value, &section, &key, &value) == 0) {
-        document_put(document, section, key, value, number);
-        free(section);
-        free(key);
-        free(value);
-    } else {
-        complain_of_override(complaints, number, "not of the form section.key=value");
+    struct override override;
+    if (given->section && !given->key) {
+        document_put(document, given->section, NULL, NULL, number);
+        return;
     }
+    char *text = given->section
+                     ? xasprintf("%s.%s=%s", given->section, given->key, given->value)
+                     : xstrdup(given->value);
+    if (override_read(text, number, complaints, &override) == 0) {
+        document_put(document, override.section, override.key, override.value, number);
+        override_release(&override);
+    }
+    free(text);
 }
 
 int study_make(const char *name, const struct study_given *given, size_t count,

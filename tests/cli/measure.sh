@@ -119,3 +119,15 @@ expect 1 measure --device simulated --capacity 1GiB --workload dense $measure_co
     --set device.trace=always
 has err "device.trace"
 is_empty out
+
+# What no study file can hold is refused as sweep refuses it, and blanks around a value do not count.
+for odd in 'a ; b' 'a
+b'; do
+    # shellcheck disable=SC2086
+    expect 1 measure --device simulated --capacity 1GiB $point $measure_consent --set "identity.input_set=$odd"
+    has err 'cannot stand in a study file'
+done
+# shellcheck disable=SC2086
+expect 0 measure --device simulated --capacity 1GiB $point $measure_consent '--max-split-size= 32MiB ' \
+    --output blanks.json
+has blanks.json 'max_split_size=33554432'
