@@ -140,7 +140,7 @@ int override_read(const char *text, size_t number, struct complaints *complaints
         *override = read;
         return 0;
     }
-    complain_of_override(complaints, number, wrong);
+    complain_of_override(complaints, number, "%s", wrong);
     override_release(&read);
     return -1;
 }
