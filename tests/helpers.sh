@@ -5,6 +5,9 @@ fail() {
     [ ! -s err ] || sed 's/^/  stderr: /' err
     exit 1
 }
+# is_slow: programs under the address sanitizer, which check an allocator after each operation: what
+# takes them minutes is left to the other build.
+is_slow() { nm "$HIGHWATER_BIN/highwater" | grep -q __asan_init; }
 # expect CODE ARGUMENT…: highwater with these arguments ends with this code; leaves out and err.
 expect() {
     wanted=$1
