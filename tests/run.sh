@@ -2,7 +2,7 @@
 #
 # Sets up as quickstart.sh does, then builds twice with warnings as errors and runs ctest in both:
 # with gcc (and CUDA, when a toolkit is there), and with clang under address and undefined
-# behaviour sanitizers, with each fuzz target for 60 s. Fails when a test fails, or when fewer
+# behaviour sanitizers, with each fuzz target for 30 s, or FUZZ_SECONDS. Fails when a test fails, or when fewer
 # tests were executed than tests/minimum_tests says. GPU tests are skipped by name without a device.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -42,7 +42,8 @@ build() {
     CC=gcc build_into "$top/build-gcc" -DHIGHWATER_WERROR=ON -DHIGHWATER_CUDA=$cuda $one
     say "building with clang and sanitizers"
     CC=clang build_into "$top/build-clang" -DHIGHWATER_WERROR=ON -DHIGHWATER_CUDA=OFF \
-        -DHIGHWATER_SANITIZE=address,undefined -DHIGHWATER_FUZZ=ON
+        -DHIGHWATER_SANITIZE=address,undefined -DHIGHWATER_FUZZ=ON \
+        -DHIGHWATER_FUZZ_SECONDS="${FUZZ_SECONDS:-30}"
 }
 
 passed=0 failed=0 skipped=0
