@@ -2,8 +2,8 @@
 #
 # Sets up as quickstart.sh does, then builds twice with warnings as errors and runs ctest in both:
 # with gcc (and CUDA, when a toolkit is there), and with clang under address and undefined
-# behaviour sanitizers, with each fuzz target for 30 s, or FUZZ_SECONDS. Fails when a test fails, or when fewer
-# tests were executed than tests/minimum_tests says. GPU tests are skipped by name without a device.
+# behaviour sanitizers, with each fuzz target for 30 s, or FUZZ_SECONDS. Fails when a test fails, or
+# when fewer tests were executed than tests/minimum_tests says. GPU tests are skipped by name without a device.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=run.sh

@@ -116,33 +116,42 @@ static bool reads_back(const char *section, const char *key, const char *value)
     return good;
 }
 
+int override_make(const char *section, const char *key, const char *value, size_t number,
+                  struct complaints *complaints, struct override *override)
+{
+    const char *start = value + strspn(value, " \t");
+    size_t length = strlen(start);
+    while (length > 0 && strchr(" \t", start[length - 1]))
+        length--;
+    struct override made = {.number = number,
+                            .section = xstrdup(section),
+                            .key = xstrdup(key),
+                            .value = xstrndup(start, length)};
+    if (reads_back(made.section, made.key, made.value)) {
+        *override = made;
+        return 0;
+    }
+    complain_of_override(complaints, number,
+                         "cannot stand in a study file (a line break, or a blank before a ;?)");
+    override_release(&made);
+    return -1;
+}
+
 int override_read(const char *text, size_t number, struct complaints *complaints,
                   struct override *override)
 {
     const char *equals = strchr(text, '=');
     const char *dot = equals ? memrchr(text, '.', (size_t)(equals - text)) : NULL;
-    const char *wrong = "not of the form section.key=value";
-    struct override read = {.number = number};
-    if (dot) {
-        const char *start = equals + 1 + strspn(equals + 1, " \t");
-        size_t length = strlen(start);
-        while (length > 0 && strchr(" \t", start[length - 1]))
-            length--;
-        read.section = section_name(text, (size_t)(dot - text));
-        read.key = section_name(dot + 1, (size_t)(equals - dot) - 1);
-        read.value = xstrndup(start, length);
-        if (read.section[0] && read.key[0])
-            wrong = reads_back(read.section, read.key, read.value)
-                        ? NULL
-                        : "cannot stand in a study file (a line break, or a blank before a ;?)";
-    }
-    if (!wrong) {
-        *override = read;
-        return 0;
-    }
-    complain_of_override(complaints, number, "%s", wrong);
-    override_release(&read);
-    return -1;
+    char *section = section_name(text, dot ? (size_t)(dot - text) : 0);
+    char *key = dot ? section_name(dot + 1, (size_t)(equals - dot) - 1) : xstrdup("");
+    int result = -1;
+    if (section[0] && key[0])
+        result = override_make(section, key, equals + 1, number, complaints, override);
+    else
+        complain_of_override(complaints, number, "not of the form section.key=value");
+    free(section);
+    free(key);
+    return result;
 }
 
 void override_release(struct override *override)

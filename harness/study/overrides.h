@@ -25,7 +25,10 @@ struct override {
     size_t number; /* of the override, from 1 */
     char *section, *key, *value;
 };
-/* -1: it has another form, or could not stand in a study file; that was complained of. */
+/* -1: it could not stand in a study file; that was complained of. */
+int override_make(const char *section, const char *key, const char *value, size_t number,
+                  struct complaints *complaints, struct override *override) MUST_CHECK;
+/* The same from "section.key=value"; -1 also for another form. */
 int override_read(const char *text, size_t number, struct complaints *complaints,
                   struct override *override) MUST_CHECK;
 void override_release(struct override *override);

@@ -166,7 +166,7 @@ static int parse(const char *name, const struct text *bytes, const char *const *
     return outcome;
 }
 
-/* As an override of a file would be read: what no file can hold is refused here too. */
+/* As an override of a file would be taken: what no file can hold is refused here too. */
 static void put(struct document *document, const struct study_given *given, size_t number,
                 struct complaints *complaints)
 {
@@ -175,14 +175,13 @@ static void put(struct document *document, const struct study_given *given, size
         document_put(document, given->section, NULL, NULL, number);
         return;
     }
-    char *text = given->section
-                     ? xasprintf("%s.%s=%s", given->section, given->key, given->value)
-                     : xstrdup(given->value);
-    if (override_read(text, number, complaints, &override) == 0) {
-        document_put(document, override.section, override.key, override.value, number);
-        override_release(&override);
-    }
-    free(text);
+    int made = given->section ? override_make(given->section, given->key, given->value, number,
+                                              complaints, &override)
+                              : override_read(given->value, number, complaints, &override);
+    if (made != 0)
+        return;
+    document_put(document, override.section, override.key, override.value, number);
+    override_release(&override);
 }
 
 int study_make(const char *name, const struct study_given *given, size_t count,
